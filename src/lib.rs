@@ -1,0 +1,2 @@
+//! heapdrift.
+pub mod profile;

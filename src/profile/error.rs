@@ -1,0 +1,97 @@
+//! What can be wrong with a profile's bytes, and what to do about it.
+
+use thiserror::Error;
+
+/// A file that cannot be used. Each says what was seen; [`ProfileError::hint`] says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProfileError {
+    /// No bytes at all.
+    #[error("the file is empty")]
+    Empty,
+    /// The compressed stream ends early or is damaged.
+    #[error("the {format} stream is damaged or cut short after {expanded} expanded bytes: {reason}")]
+    Compression {
+        /// `gzip` or `zstd`.
+        format: &'static str,
+        /// How many bytes came out before the damage.
+        expanded: usize,
+        /// The library's words.
+        reason: String,
+    },
+    /// More data than the limit allows.
+    #[error("the file expands to more than {limit} bytes")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A protobuf that is cut or contradicts itself.
+    #[error("the pprof data is damaged or cut short: {0}")]
+    Protobuf(String),
+    /// A text profile with a line that does not fit its grammar.
+    #[error("line {line}: {reason}")]
+    Text {
+        /// 1-based.
+        line: usize,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A profile, but not of memory or goroutines.
+    #[error("this is a {kind} profile, not a heap or goroutine profile")]
+    OtherKind {
+        /// `CPU`, `mutex`, `block`, `threadcreate`, or the sample types seen.
+        kind: String,
+    },
+    /// Not a profile at all.
+    #[error("this is {what}, not a profile")]
+    NotAProfile {
+        /// `an HTML page`, `a text file`, …
+        what: &'static str,
+    },
+    /// A form that exists but is not supported.
+    #[error("{what} is not supported")]
+    Unsupported {
+        /// The form.
+        what: &'static str,
+    },
+}
+
+impl ProfileError {
+    /// One sentence on what to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Empty => "fetch it again; an empty body often means that the endpoint returned an error status",
+            Self::Compression { .. } | Self::Protobuf(_) => {
+                "fetch the profile again and compare its size; a copy through a terminal or a cut connection damages it"
+            }
+            Self::TooLarge { .. } => "raise --max-size if you trust the file",
+            Self::Text { .. } => "fetch the profile again; `curl -o FILE URL` keeps it as it is",
+            Self::OtherKind { .. } => "fetch /debug/pprof/heap?gc=1 instead",
+            Self::NotAProfile { .. } => {
+                "heapdrift reads pprof heap profiles (/debug/pprof/heap?gc=1) and goroutine dumps (/debug/pprof/goroutine?debug=2)"
+            }
+            Self::Unsupported { .. } => "convert it to pprof's protobuf format first",
+        }
+    }
+}
+
+/// Something about a readable file that its user should know.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProfileWarning {
+    /// The goroutine dump ends in the middle of a block.
+    #[error("the goroutine dump ends in the middle of a goroutine (the runtime cuts it at 64 MiB); counts are a lower limit")]
+    DumpCut,
+    /// Samples refer to locations that the file does not define.
+    #[error("{count} samples refer to locations that the file does not define; their stacks are incomplete")]
+    DanglingLocations {
+        /// Samples affected.
+        count: u64,
+    },
+    /// Lines of a text profile that were skipped.
+    #[error("{count} lines were not understood and were skipped, the first is line {first}")]
+    SkippedLines {
+        /// How many.
+        count: u64,
+        /// 1-based number of the first.
+        first: usize,
+    },
+}

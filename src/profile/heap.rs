@@ -1,0 +1,68 @@
+//! A decoded heap profile: its samples and what its envelope says about them.
+
+use super::{HeapColumns, ProfileWarning};
+use serde::Serialize;
+
+/// A sample type verbatim, such as `inuse_space/bytes`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SampleType {
+    /// `inuse_space`, `alloc_objects`, …
+    pub kind: String,
+    /// `bytes`, `count`, …
+    pub unit: String,
+}
+
+/// One heap profile.
+#[derive(Debug, Default)]
+pub struct HeapProfile {
+    /// Samples with at least one value that is not 0.
+    pub columns: HeapColumns,
+    /// The sample types in the file's order.
+    pub sample_types: Vec<SampleType>,
+    /// Wall clock when writing began, nanoseconds since the Unix epoch.
+    pub time_nanos: Option<i64>,
+    /// 0 for a heap profile as the runtime writes it; more for a delta or merged window.
+    pub duration_nanos: i64,
+    /// Mean bytes between samples (`MemProfileRate`); 0 = unknown or profiling off, 1 = exact.
+    pub period: i64,
+    /// Build id of the main binary, empty if unknown.
+    pub build_id: String,
+    /// Base name of the main binary's path, empty if unknown.
+    pub binary: String,
+    /// Samples in the file, all-zero ones included.
+    pub samples_in_file: u64,
+    /// Whether a sample carries `pprof::base`: a saved `-diff_base` profile.
+    pub is_saved_diff: bool,
+    /// Whether a scaled value is below zero (a delta).
+    pub has_negative_inuse: bool,
+    /// Whether every row with objects knows its object size (label `bytes`).
+    pub has_object_sizes: bool,
+    /// pprof's `drop_frames`: frames that match are cut with all below them. Empty if none.
+    pub drop_frames: String,
+    /// pprof's `keep_frames`: exceptions to `drop_frames`. Empty if none.
+    pub keep_frames: String,
+    /// What its user should know.
+    pub warnings: Vec<ProfileWarning>,
+}
+
+impl HeapProfile {
+    /// Whether the file has a sample type of this name.
+    pub fn has_type(&self, kind: &str) -> bool {
+        self.sample_types.iter().any(|t| t.kind == kind)
+    }
+
+    /// Total of `inuse_space` in bytes.
+    pub fn inuse_bytes(&self) -> i64 {
+        self.columns.inuse_space.iter().fold(0, |sum, v| sum.saturating_add(*v))
+    }
+
+    /// Total of `inuse_objects`.
+    pub fn inuse_objects(&self) -> i64 {
+        self.columns.inuse_objects.iter().fold(0, |sum, v| sum.saturating_add(*v))
+    }
+
+    /// Whether sampling error can be computed: the period and every object size are known.
+    pub fn has_counts(&self) -> bool {
+        self.period > 0 && self.has_object_sizes
+    }
+}
