@@ -9,7 +9,9 @@ pub enum ProfileError {
     #[error("the file is empty")]
     Empty,
     /// The compressed stream ends early or is damaged.
-    #[error("the {format} stream is damaged or cut short after {expanded} expanded bytes: {reason}")]
+    #[error(
+        "the {format} stream is damaged or cut short after {expanded} expanded bytes: {reason}"
+    )]
     Compression {
         /// `gzip` or `zstd`.
         format: &'static str,
@@ -47,6 +49,12 @@ pub enum ProfileError {
         /// `an HTML page`, `a text file`, …
         what: &'static str,
     },
+    /// The words of a server that had no profile to give.
+    #[error("this is an error message, not a profile: {message}")]
+    ErrorMessage {
+        /// Its first line, shortened; untrusted text.
+        message: String,
+    },
     /// A form that exists but is not supported.
     #[error("{what} is not supported")]
     Unsupported {
@@ -59,7 +67,9 @@ impl ProfileError {
     /// One sentence on what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Empty => "fetch it again; an empty body often means that the endpoint returned an error status",
+            Self::Empty => {
+                "fetch it again; an empty body often means that the endpoint returned an error status"
+            }
             Self::Compression { .. } | Self::Protobuf(_) => {
                 "fetch the profile again and compare its size; a copy through a terminal or a cut connection damages it"
             }
@@ -68,6 +78,9 @@ impl ProfileError {
             Self::OtherKind { .. } => "fetch /debug/pprof/heap?gc=1 instead",
             Self::NotAProfile { .. } => {
                 "heapdrift reads pprof heap profiles (/debug/pprof/heap?gc=1) and goroutine dumps (/debug/pprof/goroutine?debug=2)"
+            }
+            Self::ErrorMessage { .. } => {
+                "check the URL and what answers there; `curl -f` makes such answers fail"
             }
             Self::Unsupported { .. } => "convert it to pprof's protobuf format first",
         }
@@ -78,10 +91,31 @@ impl ProfileError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProfileWarning {
     /// The goroutine dump ends in the middle of a block.
-    #[error("the goroutine dump ends in the middle of a goroutine (the runtime cuts it at 64 MiB); counts are a lower limit")]
+    #[error(
+        "the goroutine dump ends in the middle of a goroutine (the runtime cuts it at 64 MiB); counts are a lower limit"
+    )]
     DumpCut,
+    /// A text profile ends before its end.
+    #[error("the text is cut short; its last sample may be incomplete and others missing")]
+    TextCut,
+    /// A grouped goroutine profile lists fewer goroutines than it announces.
+    #[error("the text announces {told} goroutines and lists {listed}; it was cut short")]
+    GoroutinesMissing {
+        /// From its first line.
+        told: u64,
+        /// Sum over its groups.
+        listed: u64,
+    },
+    /// The main goroutine appears more than once.
+    #[error("the text holds {count} goroutine dumps; goroutines are counted once for each")]
+    SeveralDumps {
+        /// How often it appears.
+        count: u64,
+    },
     /// Samples refer to locations that the file does not define.
-    #[error("{count} samples refer to locations that the file does not define; their stacks are incomplete")]
+    #[error(
+        "{count} samples refer to locations that the file does not define; their stacks are incomplete"
+    )]
     DanglingLocations {
         /// Samples affected.
         count: u64,

@@ -18,6 +18,7 @@ mod legacy;
 mod memory;
 mod pprof;
 mod proto;
+mod prune;
 mod sniff;
 mod symbols;
 
@@ -96,12 +97,16 @@ impl RawProfile {
     /// Truncated or contradictory content, or a profile of a kind that says nothing about
     /// memory (CPU, mutex, block).
     pub fn decode(self, symbols: &mut SymbolTable) -> Result<ProfileFile, ProfileError> {
-        match self.form {
+        let mut file = match self.form {
             Form::PprofProto => pprof::decode(self.bytes, symbols),
             Form::HeapText => legacy::decode(&self.bytes, symbols),
             Form::GoroutineText => goroutine::decode_grouped(&self.bytes, symbols),
             Form::GoroutineDump => goroutine::decode_dump(&self.bytes, symbols),
             Form::MemStatsText => memory::decode(&self.bytes),
+        }?;
+        if let ProfileFile::Heap { heap, .. } = &mut file {
+            heap.drop_uninteresting(symbols);
         }
+        Ok(file)
     }
 }

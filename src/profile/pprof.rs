@@ -1,5 +1,380 @@
-//! pprof protobuf into columns.
-use super::{ProfileError, ProfileFile, SymbolTable};
-pub(super) fn decode(_b: Vec<u8>, _s: &mut SymbolTable) -> Result<ProfileFile, ProfileError> {
-    todo!()
+//! `profile.proto` bytes into columns, in two walks over the same buffer.
+//!
+//! The first (prost) reads the tables; the second walks each sample's varints straight into
+//! columns. A location is expanded once into the encoded ids of its frames, so a stack is
+//! built by copying a few bytes per location and compared as bytes.
+
+use super::goroutine;
+use super::proto::{Envelope, SAMPLE_FIELD};
+use super::symbols::encode_frame;
+use super::{
+    FunctionId, HeapColumns, HeapProfile, ProfileError, ProfileFile, ProfileWarning, SampleType,
+    StackId, SymbolTable,
+};
+use bytes::{Buf, Bytes};
+use hashbrown::HashMap;
+use prost::Message;
+use prost::encoding::{WireType, decode_key, decode_varint};
+use std::ops::Range;
+
+pub(super) fn decode(
+    bytes: Vec<u8>,
+    symbols: &mut SymbolTable,
+) -> Result<ProfileFile, ProfileError> {
+    let bytes = Bytes::from(bytes);
+    let envelope = Envelope::decode(bytes.clone()).map_err(damaged)?;
+    let sample_types: Vec<SampleType> = envelope
+        .sample_type
+        .iter()
+        .map(|t| SampleType {
+            kind: envelope.text(t.kind),
+            unit: envelope.text(t.unit),
+        })
+        .collect();
+    let position = |names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| sample_types.iter().position(|t| t.kind == *name))
+    };
+    let goroutines = position(&["goroutine", "goroutineleak"]);
+    // Node's writer says `objects/count, space/bytes` for what is in use.
+    let heap = [
+        position(&["alloc_objects"]),
+        position(&["alloc_space"]),
+        position(&["inuse_objects", "objects"]),
+        position(&["inuse_space", "space"]),
+    ];
+    let wanted = match (goroutines, heap) {
+        (Some(index), _) => [None, None, Some(index), None],
+        (None, [.., Some(_)] | [_, Some(_), ..] | [_, _, Some(_), _]) => heap,
+        _ => {
+            return Err(ProfileError::OtherKind {
+                kind: kind_of(&sample_types),
+            });
+        }
+    };
+
+    let locations = Locations::intern(&envelope, symbols);
+    let samples = Samples::walk(&bytes, &envelope, &locations, wanted, symbols)?;
+    if goroutines.is_some() {
+        let rows = samples.columns;
+        let counts = (0..rows.len()).map(|row| (rows.stack[row], rows.inuse_objects[row]));
+        let time = Some(envelope.time_nanos).filter(|t| *t != 0);
+        return Ok(ProfileFile::Goroutines(goroutine::from_samples(counts, time)));
+    }
+    Ok(ProfileFile::Heap {
+        heap: Box::new(samples.into_profile(&envelope, sample_types)),
+        memory: None,
+    })
+}
+
+fn damaged(error: prost::DecodeError) -> ProfileError {
+    ProfileError::Protobuf(error.to_string())
+}
+
+/// The field's word for a profile that is not about memory.
+fn kind_of(sample_types: &[SampleType]) -> String {
+    let has = |kind: &str| sample_types.iter().any(|t| t.kind == kind);
+    if has("cpu") {
+        "CPU".to_owned()
+    } else if has("contentions") {
+        "mutex or block".to_owned()
+    } else if sample_types.is_empty() {
+        "typeless (no sample types)".to_owned()
+    } else {
+        let kinds: Vec<_> = sample_types.iter().map(|t| t.kind.as_str()).collect();
+        kinds.join(", ")
+    }
+}
+
+impl Envelope {
+    /// A string of the table; an index out of range is an empty string.
+    fn bytes_at(&self, index: i64) -> &[u8] {
+        usize::try_from(index)
+            .ok()
+            .and_then(|index| self.string_table.get(index))
+            .map_or(&[], |text| text.as_ref())
+    }
+
+    fn text(&self, index: i64) -> String {
+        String::from_utf8_lossy(self.bytes_at(index)).into_owned()
+    }
+}
+
+/// Where each location's encoded frames stand in one buffer.
+struct Locations {
+    encoded: Vec<u8>,
+    /// By location id, for ids that are dense (as Go and pprof write them).
+    dense: Vec<Range<u32>>,
+    /// The others.
+    sparse: HashMap<u64, Range<u32>>,
+}
+
+impl Locations {
+    fn intern(envelope: &Envelope, symbols: &mut SymbolTable) -> Self {
+        let functions: HashMap<u64, FunctionId> = envelope
+            .function
+            .iter()
+            .map(|function| {
+                let name = symbols.intern_bytes(envelope.bytes_at(function.name));
+                let file = symbols.intern_bytes(envelope.bytes_at(function.filename));
+                let start_line = u32::try_from(function.start_line).unwrap_or(0);
+                (
+                    function.id,
+                    symbols.intern_function(name, file, start_line),
+                )
+            })
+            .collect();
+        let files: HashMap<u64, i64> = envelope
+            .mapping
+            .iter()
+            .map(|mapping| (mapping.id, mapping.filename))
+            .collect();
+        let dense_ids = (envelope.location.len() as u64).saturating_mul(4) + 64;
+        let mut table = Self {
+            encoded: Vec::new(),
+            dense: Vec::new(),
+            sparse: HashMap::new(),
+        };
+        for location in &envelope.location {
+            let start = table.encoded.len() as u32;
+            for line in &location.line {
+                if let Some(&function) = functions.get(&line.function_id) {
+                    let number = u32::try_from(line.line).unwrap_or(0);
+                    encode_frame(symbols.intern_frame(function, number), &mut table.encoded);
+                }
+            }
+            if table.encoded.len() as u32 == start {
+                // No symbols: the address is the name, the mapping the file.
+                let name = symbols.intern_str(&format!("0x{:x}", location.address));
+                let file = files.get(&location.mapping_id).copied().unwrap_or(0);
+                let file = symbols.intern_bytes(envelope.bytes_at(file));
+                let function = symbols.intern_function(name, file, 0);
+                encode_frame(symbols.intern_frame(function, 0), &mut table.encoded);
+            }
+            let range = start..table.encoded.len() as u32;
+            if location.id < dense_ids {
+                let id = location.id as usize;
+                if table.dense.len() <= id {
+                    table.dense.resize(id + 1, 0..0);
+                }
+                table.dense[id] = range;
+            } else {
+                table.sparse.insert(location.id, range);
+            }
+        }
+        table
+    }
+
+    /// The encoded frames of a location; empty when the file does not define it.
+    #[inline]
+    fn frames(&self, id: u64) -> &[u8] {
+        let range = match self.dense.get(id as usize) {
+            Some(range) => range,
+            None => match self.sparse.get(&id) {
+                Some(range) => range,
+                None => return &[],
+            },
+        };
+        &self.encoded[range.start as usize..range.end as usize]
+    }
+}
+
+/// What the walk over the samples gathers.
+#[derive(Default)]
+struct Samples {
+    columns: HeapColumns,
+    in_file: u64,
+    dangling: u64,
+    is_saved_diff: bool,
+    lacks_object_size: bool,
+}
+
+impl Samples {
+    fn walk(
+        bytes: &[u8],
+        envelope: &Envelope,
+        locations: &Locations,
+        wanted: [Option<usize>; 4],
+        symbols: &mut SymbolTable,
+    ) -> Result<Self, ProfileError> {
+        let mut samples = Self::default();
+        let mut scratch = Sample::default();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (field, wire_type) = decode_key(&mut rest).map_err(damaged)?;
+            if field != SAMPLE_FIELD || wire_type != WireType::LengthDelimited {
+                skip(wire_type, &mut rest)?;
+                continue;
+            }
+            samples.in_file += 1;
+            scratch.read(take_message(&mut rest)?, envelope, locations)?;
+            let values = wanted.map(|index| index.map_or(0, |i| scratch.value(i)));
+            samples.dangling += u64::from(scratch.dangling);
+            samples.is_saved_diff |= scratch.is_saved_diff;
+            if values == [0; 4] {
+                // The runtime keeps buckets whose objects are all gone; they lack the `bytes` label.
+                continue;
+            }
+            samples.lacks_object_size |= scratch.object_size == 0;
+            let stack: StackId = symbols.intern_encoded_stack(&scratch.stack);
+            samples.columns.push(stack, scratch.object_size, values);
+        }
+        samples.columns.normalise();
+        Ok(samples)
+    }
+
+    fn into_profile(self, envelope: &Envelope, sample_types: Vec<SampleType>) -> HeapProfile {
+        let main = envelope.mapping.first();
+        let is_space = envelope
+            .period_type
+            .is_none_or(|t| envelope.bytes_at(t.unit) == b"bytes");
+        let path = main.map_or_else(String::new, |m| envelope.text(m.filename));
+        HeapProfile {
+            sample_types,
+            time_nanos: Some(envelope.time_nanos).filter(|t| *t != 0),
+            duration_nanos: envelope.duration_nanos,
+            period: if is_space { envelope.period.max(0) } else { 0 },
+            build_id: main.map_or_else(String::new, |m| envelope.text(m.build_id)),
+            binary: path.rsplit(['/', '\\']).next().unwrap_or("").to_owned(),
+            samples_in_file: self.in_file,
+            is_saved_diff: self.is_saved_diff,
+            has_negative_inuse: self.columns.inuse_space.iter().any(|v| *v < 0)
+                || self.columns.inuse_objects.iter().any(|v| *v < 0),
+            has_object_sizes: !self.columns.is_empty() && !self.lacks_object_size,
+            drop_frames: envelope.text(envelope.drop_frames),
+            keep_frames: envelope.text(envelope.keep_frames),
+            warnings: match self.dangling {
+                0 => Vec::new(),
+                count => vec![ProfileWarning::DanglingLocations { count }],
+            },
+            columns: self.columns,
+        }
+    }
+}
+
+/// One sample, its buffers reused from row to row.
+#[derive(Default)]
+struct Sample {
+    stack: Vec<u8>,
+    values: Vec<i64>,
+    object_size: u64,
+    is_saved_diff: bool,
+    dangling: bool,
+}
+
+impl Sample {
+    fn value(&self, index: usize) -> i64 {
+        self.values.get(index).copied().unwrap_or(0)
+    }
+
+    /// Field numbers of `Sample`: 1 = `location_id`, 2 = `value`, 3 = `label`; the first two packed or not.
+    fn read(
+        &mut self,
+        mut message: &[u8],
+        envelope: &Envelope,
+        locations: &Locations,
+    ) -> Result<(), ProfileError> {
+        self.stack.clear();
+        self.values.clear();
+        self.object_size = 0;
+        self.is_saved_diff = false;
+        self.dangling = false;
+        while !message.is_empty() {
+            match decode_key(&mut message).map_err(damaged)? {
+                (1, WireType::LengthDelimited) => {
+                    let mut ids = take_message(&mut message)?;
+                    while !ids.is_empty() {
+                        self.push_location(read_varint(&mut ids)?, locations);
+                    }
+                }
+                (1, WireType::Varint) => {
+                    self.push_location(read_varint(&mut message)?, locations);
+                }
+                (2, WireType::LengthDelimited) => {
+                    let mut values = take_message(&mut message)?;
+                    while !values.is_empty() {
+                        self.values.push(read_varint(&mut values)? as i64);
+                    }
+                }
+                (2, WireType::Varint) => self.values.push(read_varint(&mut message)? as i64),
+                (3, WireType::LengthDelimited) => {
+                    let label = take_message(&mut message)?;
+                    self.read_label(label, envelope)?;
+                }
+                (_, wire_type) => skip(wire_type, &mut message)?,
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push_location(&mut self, id: u64, locations: &Locations) {
+        let frames = locations.frames(id);
+        self.dangling |= frames.is_empty();
+        self.stack.extend_from_slice(frames);
+    }
+
+    /// Field numbers of `Label`: 1 = `key`, 3 = `num`.
+    fn read_label(&mut self, mut label: &[u8], envelope: &Envelope) -> Result<(), ProfileError> {
+        let (mut key, mut number) = (0, 0);
+        while !label.is_empty() {
+            match decode_key(&mut label).map_err(damaged)? {
+                (1, WireType::Varint) => key = read_varint(&mut label)? as i64,
+                (3, WireType::Varint) => number = read_varint(&mut label)? as i64,
+                (_, wire_type) => skip(wire_type, &mut label)?,
+            }
+        }
+        match envelope.bytes_at(key) {
+            b"bytes" => self.object_size = u64::try_from(number).unwrap_or(0),
+            b"pprof::base" => self.is_saved_diff = true,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn read_varint(bytes: &mut &[u8]) -> Result<u64, ProfileError> {
+    // Most ids of a stack fit one byte; the library's loop is for the rest.
+    match bytes.first() {
+        Some(&byte) if byte < 0x80 => {
+            *bytes = &bytes[1..];
+            Ok(u64::from(byte))
+        }
+        _ => decode_varint(bytes).map_err(damaged),
+    }
+}
+
+/// Splits a length-delimited field off the front.
+fn take_message<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], ProfileError> {
+    let claimed = read_varint(bytes)?;
+    match usize::try_from(claimed) {
+        Ok(len) if len <= bytes.len() => {
+            let (message, rest) = bytes.split_at(len);
+            *bytes = rest;
+            Ok(message)
+        }
+        _ => Err(ProfileError::Protobuf(format!(
+            "a field claims {claimed} bytes where {} are left",
+            bytes.len()
+        ))),
+    }
+}
+
+fn skip(wire_type: WireType, bytes: &mut &[u8]) -> Result<(), ProfileError> {
+    let fixed = match wire_type {
+        WireType::Varint => return read_varint(bytes).map(drop),
+        WireType::LengthDelimited => return take_message(bytes).map(drop),
+        WireType::ThirtyTwoBit => 4,
+        WireType::SixtyFourBit => 8,
+        WireType::StartGroup | WireType::EndGroup => {
+            return Err(ProfileError::Protobuf("a group field".to_owned()));
+        }
+    };
+    if bytes.len() < fixed {
+        return Err(ProfileError::Protobuf("a fixed field is cut".to_owned()));
+    }
+    bytes.advance(fixed);
+    Ok(())
 }

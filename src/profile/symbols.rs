@@ -208,9 +208,9 @@ impl SymbolTable {
         self.str(self.function(id).file)
     }
 
-    /// Number of distinct functions; ids run from 0 to this.
-    pub fn function_count(&self) -> usize {
-        self.functions.len()
+    /// All functions.
+    pub fn function_ids(&self) -> impl Iterator<Item = FunctionId> + use<> {
+        (0..self.functions.len() as u32).map(FunctionId)
     }
 
     /// Number of distinct frames; ids run from 0 to this.

@@ -1,0 +1,224 @@
+//! Growth that is real, gathered into candidates for findings: one candidate, one cause.
+
+use crate::growth::{Crowds, Evidence, History, Shape, TestedUnits, UnitKind, read_growth};
+use crate::site::{CanonId, FrameClass, SiteIndex};
+use hashbrown::{HashMap, HashSet};
+
+/// Candidates that share this much of their frames are one (statistics.md §7.2).
+const SHARED_FRAMES: f64 = 0.8;
+/// A frame is typical of a candidate when it stands above this share of its growth.
+const TYPICAL_SHARE: f64 = 0.8;
+/// Goroutine groups that grew by as many, within this share, are one resource.
+const EQUAL_WITHIN: f64 = 0.1;
+/// Bounds the search for thinly spread growth.
+const MAX_SUBTREES: usize = 20;
+/// Without an error estimate: least growth worth a finding, in bytes and as a share of the heap.
+const BLIND_MIN_BYTES: f64 = 1024.0 * 1024.0;
+const BLIND_MIN_SHARE: f64 = 0.05;
+
+/// Buckets that grew for one reason, as far as the heap shows.
+#[derive(Debug, Clone)]
+pub(super) struct HeapCandidate {
+    /// Numbers of its active buckets, ascending.
+    pub buckets: Vec<u32>,
+}
+
+/// Crowds that grew together.
+#[derive(Debug, Clone)]
+pub(super) struct CrowdCandidate {
+    /// Indices into [`Crowds::crowds`], the largest growth first.
+    pub crowds: Vec<usize>,
+    /// How they grew.
+    pub shape: Shape,
+}
+
+/// Candidates on the heap, from the tested units.
+///
+/// First the functions that ordered the growing allocations; then single sites whose
+/// orderer also has honest callers; then, on what is left, the subtree that explains
+/// most of the thinly spread growth. Last, candidates with the same callers are joined.
+pub(super) fn heap_candidates(
+    history: &History,
+    sites: &SiteIndex,
+    tested: &TestedUnits,
+) -> Vec<HeapCandidate> {
+    let mut taken: HashSet<u32> = HashSet::new();
+    let mut found: Vec<HeapCandidate> = Vec::new();
+    let mut take = |buckets: &[u32], taken: &mut HashSet<u32>| {
+        taken.extend(buckets);
+        found.push(HeapCandidate {
+            buckets: buckets.to_vec(),
+        });
+    };
+    let of_kind = |wanted: fn(UnitKind) -> bool| {
+        tested.units.iter().filter(move |unit| unit.grew && wanted(unit.kind))
+    };
+    for unit in of_kind(|kind| matches!(kind, UnitKind::Orderer(_))) {
+        take(&unit.buckets, &mut taken);
+    }
+    for unit in of_kind(|kind| matches!(kind, UnitKind::Site(_) | UnitKind::Bucket)) {
+        let rest = without(&unit.buckets, &taken);
+        if still_grew(history, &rest, tested) {
+            take(&rest, &mut taken);
+        }
+    }
+    for _ in 0..MAX_SUBTREES {
+        let rests = of_kind(|kind| matches!(kind, UnitKind::Subtree(_) | UnitKind::Total))
+            .map(|unit| without(&unit.buckets, &taken))
+            .filter(|rest| still_grew(history, rest, tested));
+        // Of equal growth the set with the least besides it says most.
+        let best = rests.max_by(|a, b| {
+            let score = |rest: &[u32]| explained(history, rest);
+            score(a).total_cmp(&score(b)).then(b.len().cmp(&a.len()))
+        });
+        match best {
+            Some(rest) => take(&rest, &mut taken),
+            None => break,
+        }
+    }
+    join_alike(found, history, sites)
+}
+
+/// Candidates when there is no error estimate: orderers that grew by a part of the heap.
+pub(super) fn blind_candidates(history: &History, sites: &SiteIndex) -> Vec<HeapCandidate> {
+    let mut groups: HashMap<CanonId, Vec<u32>> = HashMap::new();
+    for &bucket in history.active() {
+        let stack = history.buckets()[bucket as usize].stack;
+        if let Some(frame) = sites.orderer(stack) {
+            groups.entry(sites.canon(frame.function)).or_default().push(bucket);
+        }
+    }
+    let heap: f64 = (0..history.buckets().len() as u32)
+        .map(|bucket| history.inuse(0, bucket) as f64)
+        .sum();
+    let least = BLIND_MIN_BYTES.max(BLIND_MIN_SHARE * heap);
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_unstable_by_key(|(canon, _)| *canon);
+    let found = groups
+        .into_iter()
+        .filter(|(_, buckets)| growth_of(history, buckets) >= least)
+        .map(|(_, buckets)| HeapCandidate { buckets })
+        .collect();
+    join_alike(found, history, sites)
+}
+
+/// Candidates among the goroutines: crowds that grew, equal growth together.
+pub(super) fn crowd_candidates(crowds: &Crowds) -> Vec<CrowdCandidate> {
+    let mut growing: Vec<(usize, Shape)> = crowds
+        .crowds
+        .iter()
+        .enumerate()
+        .filter_map(|(index, crowd)| {
+            let reading = read_growth(&crowd.counts, crowds.seconds.as_deref())?;
+            matches!(reading.shape, Shape::Sustained | Shape::Open).then_some((index, reading.shape))
+        })
+        .collect();
+    let growth = |index: usize| crowds.crowds[index].growth();
+    growing.sort_by_key(|&(index, _)| std::cmp::Reverse(growth(index)));
+    let mut found: Vec<CrowdCandidate> = Vec::new();
+    for (index, shape) in growing {
+        let is_equal = |candidate: &&mut CrowdCandidate| {
+            let first = growth(candidate.crowds[0]);
+            candidate.shape == shape
+                && (first - growth(index)) as f64 <= EQUAL_WITHIN * first as f64
+        };
+        match found.iter_mut().find(is_equal) {
+            Some(candidate) => candidate.crowds.push(index),
+            None => found.push(CrowdCandidate {
+                crowds: vec![index],
+                shape,
+            }),
+        }
+    }
+    found
+}
+
+/// Change of a set of buckets over the window, bytes.
+pub(super) fn growth_of(history: &History, buckets: &[u32]) -> f64 {
+    let last = history.points().saturating_sub(1);
+    buckets
+        .iter()
+        .map(|&bucket| (history.inuse(last, bucket) - history.inuse(0, bucket)) as f64)
+        .sum()
+}
+
+fn without(buckets: &[u32], taken: &HashSet<u32>) -> Vec<u32> {
+    buckets.iter().copied().filter(|bucket| !taken.contains(bucket)).collect()
+}
+
+fn still_grew(history: &History, buckets: &[u32], tested: &TestedUnits) -> bool {
+    let last = history.points().saturating_sub(1);
+    !buckets.is_empty()
+        && history
+            .evidence(buckets, 0, last)
+            .is_some_and(|evidence: Evidence| evidence.p_value() <= tested.threshold)
+}
+
+/// Ochiai of a set against all growth: growth²/(growth + steady bytes).
+fn explained(history: &History, buckets: &[u32]) -> f64 {
+    let last = history.points().saturating_sub(1);
+    let growth = growth_of(history, buckets).max(0.0);
+    let steady: f64 = buckets
+        .iter()
+        .map(|&bucket| history.inuse(0, bucket).min(history.inuse(last, bucket)) as f64)
+        .sum();
+    growth * growth / (growth + steady).max(1.0)
+}
+
+fn join_alike(
+    found: Vec<HeapCandidate>,
+    history: &History,
+    sites: &SiteIndex,
+) -> Vec<HeapCandidate> {
+    let mut joined: Vec<(HeapCandidate, HashSet<CanonId>)> = Vec::new();
+    for candidate in found {
+        let frames = typical_frames(&candidate, history, sites);
+        match joined.iter_mut().find(|(_, known)| is_alike(known, &frames)) {
+            Some((first, _)) => {
+                first.buckets.extend(&candidate.buckets);
+                first.buckets.sort_unstable();
+                first.buckets.dedup();
+            }
+            None => joined.push((candidate, frames)),
+        }
+    }
+    joined.into_iter().map(|(candidate, _)| candidate).collect()
+}
+
+fn is_alike(a: &HashSet<CanonId>, b: &HashSet<CanonId>) -> bool {
+    let shared = a.intersection(b).count() as f64;
+    let larger = a.len().max(b.len()) as f64;
+    larger > 0.0 && shared >= SHARED_FRAMES * larger
+}
+
+/// Functions, neither runtime nor producers, above most of a candidate's growth.
+fn typical_frames(
+    candidate: &HeapCandidate,
+    history: &History,
+    sites: &SiteIndex,
+) -> HashSet<CanonId> {
+    let last = history.points().saturating_sub(1);
+    let mut weights: HashMap<CanonId, f64> = HashMap::new();
+    let mut total = 0.0;
+    for &bucket in &candidate.buckets {
+        let growth = (history.inuse(last, bucket) - history.inuse(0, bucket)).max(0) as f64;
+        total += growth;
+        let stack = history.buckets()[bucket as usize].stack;
+        let functions: HashSet<CanonId> = sites
+            .frames(stack)
+            .filter(|frame| {
+                sites.class(frame.function) != FrameClass::Runtime
+                    && !sites.is_transparent(frame.function)
+            })
+            .map(|frame| sites.canon(frame.function))
+            .collect();
+        for function in functions {
+            *weights.entry(function).or_default() += growth;
+        }
+    }
+    weights
+        .into_iter()
+        .filter(|(_, weight)| *weight >= TYPICAL_SHARE * total && total > 0.0)
+        .map(|(function, _)| function)
+        .collect()
+}

@@ -1,0 +1,165 @@
+//! Who is to blame for a finding's growth: Ochiai over the frames above it.
+//!
+//! Score of a frame f = g/√(G·(g + c)), where g is the growth through f, c the steady bytes
+//! through f in the whole heap, G all growth of the finding (Ochiai 1957; as a ranking of
+//! suspicious code: Abreu, Zoeteweij & van Gemund 2007). Plumbing and roots lose by their
+//! large c.
+
+use crate::growth::History;
+use crate::profile::Frame;
+use crate::site::{CanonId, FrameClass, SiteIndex};
+use hashbrown::{HashMap, HashSet};
+
+/// An application frame is blamed when it scores at least this share of the best.
+const APPLICATION_BONUS: f64 = 0.8;
+/// Scores within this share of each other are a tie: a chain of calls, told apart by nothing.
+const TIE: f64 = 0.98;
+
+/// The blamed frame and how it scored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blame {
+    /// The function, at its line with the most growth.
+    pub frame: Frame,
+    /// 0 to 1.
+    pub score: f64,
+    /// Growth through it, as a share of the finding's growth.
+    pub share: f64,
+}
+
+struct Tally {
+    growth: f64,
+    steady: f64,
+    /// Growth-weighted distance from the leaf.
+    depth: f64,
+    lines: HashMap<Frame, f64>,
+    class: FrameClass,
+}
+
+/// Ranks the frames above a finding's growth. `between` are the points of the first and last
+/// snapshot; for a single snapshot both are the same and what is in use counts as growth.
+pub(super) fn blame(
+    history: &History,
+    sites: &SiteIndex,
+    buckets: &[u32],
+    between: (usize, usize),
+) -> Option<Blame> {
+    let is_single = between.0 == between.1;
+    let growth_of = |bucket: u32| {
+        let (before, after) = (history.inuse(between.0, bucket), history.inuse(between.1, bucket));
+        if is_single { after as f64 } else { (after - before).max(0) as f64 }
+    };
+    let mut tallies: HashMap<CanonId, Tally> = HashMap::new();
+    let mut total = 0.0;
+    for &bucket in buckets {
+        let growth = growth_of(bucket);
+        total += growth;
+        let stack = history.buckets()[bucket as usize].stack;
+        let mut seen: HashSet<CanonId> = HashSet::new();
+        for (depth, frame) in sites.frames(stack).enumerate() {
+            let class = sites.class(frame.function);
+            let canon = sites.canon(frame.function);
+            let is_nobody = class == FrameClass::Runtime || sites.is_transparent(frame.function);
+            if is_nobody || !seen.insert(canon) {
+                continue;
+            }
+            let tally = tallies.entry(canon).or_insert_with(|| Tally {
+                growth: 0.0,
+                steady: 0.0,
+                depth: 0.0,
+                lines: HashMap::new(),
+                class,
+            });
+            tally.growth += growth;
+            tally.depth += growth * depth as f64;
+            *tally.lines.entry(frame).or_default() += growth;
+        }
+    }
+    if total <= 0.0 {
+        return None;
+    }
+    add_steady(history, sites, buckets, between, &mut tallies);
+
+    let score = |tally: &Tally| tally.growth / (total * (tally.growth + tally.steady)).sqrt();
+    let best = tallies.values().map(score).fold(0.0, f64::max);
+    let best_application = tallies
+        .values()
+        .filter(|tally| tally.class == FrameClass::Application)
+        .map(score)
+        .fold(0.0, f64::max);
+    let blames_application = best_application >= APPLICATION_BONUS * best;
+    let bar = if blames_application { best_application } else { best };
+    let leaf_most = tallies
+        .iter()
+        .filter(|(_, tally)| !blames_application || tally.class == FrameClass::Application)
+        .filter(|(_, tally)| tally.growth > 0.0 && score(tally) >= TIE * bar)
+        .min_by(|(a, x), (b, y)| {
+            let depth = |tally: &Tally| tally.depth / tally.growth;
+            depth(x).total_cmp(&depth(y)).then(a.cmp(b))
+        });
+    let (_, tally) = leaf_most?;
+    let mut lines: Vec<_> = tally.lines.iter().collect();
+    lines.sort_unstable_by_key(|(frame, _)| **frame);
+    let (frame, _) = lines.into_iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    Some(Blame {
+        frame: *frame,
+        score: score(tally),
+        share: tally.growth / total,
+    })
+}
+
+/// Adds the steady bytes of the whole heap through each frame. A finding's own bytes count too,
+/// except in a single snapshot, where they stand for growth.
+fn add_steady(
+    history: &History,
+    sites: &SiteIndex,
+    own: &[u32],
+    (first, last): (usize, usize),
+    tallies: &mut HashMap<CanonId, Tally>,
+) {
+    let own: HashSet<u32> = match first == last {
+        true => own.iter().copied().collect(),
+        false => HashSet::new(),
+    };
+    for bucket in 0..history.buckets().len() as u32 {
+        let steady = history.inuse(first, bucket).min(history.inuse(last, bucket)) as f64;
+        if steady <= 0.0 || own.contains(&bucket) {
+            continue;
+        }
+        let stack = history.buckets()[bucket as usize].stack;
+        let functions: HashSet<CanonId> =
+            sites.frames(stack).map(|frame| sites.canon(frame.function)).collect();
+        for function in functions {
+            if let Some(tally) = tallies.get_mut(&function) {
+                tally.steady += steady;
+            }
+        }
+    }
+}
+
+/// Function names from the blamed frame down to the site, along the heaviest of the stacks.
+pub(super) fn path_from(
+    sites: &SiteIndex,
+    frame: Frame,
+    stacks: impl Iterator<Item = (crate::profile::StackId, f64)>,
+) -> Vec<String> {
+    let canon = sites.canon(frame.function);
+    let position = |stack| {
+        sites.frames(stack).position(|frame| sites.canon(frame.function) == canon)
+    };
+    let heaviest = stacks
+        .filter(|(stack, _)| position(*stack).is_some())
+        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+    let Some((stack, _)) = heaviest else {
+        return Vec::new();
+    };
+    let length = position(stack).map_or(0, |at| at + 1);
+    let mut path: Vec<String> = sites
+        .frames(stack)
+        .take(length)
+        .skip_while(|frame| sites.class(frame.function) == FrameClass::Runtime)
+        .map(|frame| sites.symbols().function_name(frame.function).to_owned())
+        .collect();
+    path.reverse();
+    path.dedup();
+    path
+}

@@ -1,0 +1,166 @@
+//! The site table of two snapshots.
+
+use super::case::FrameName;
+use super::summary::written_time;
+use super::{
+    Diff, DiffRow, DiffSide, DiffTotal, NotComparable, RowVerdict, SCHEMA_VERSION, Unshown,
+    comparable_columns, points, strangers,
+};
+use crate::growth::{
+    Evidence, FALSE_DISCOVERY_RATE, History, benjamini_hochberg, binomial_upper_tail, limit_bytes,
+    normal_upper_tail, objects_needed,
+};
+use crate::profile::Frame;
+use crate::site::{Classifier, SiteIndex};
+use crate::snapshot::{Series, Snapshot};
+use hashbrown::HashMap;
+
+/// Compares the two heap profiles of a series, each row at its leaf frame.
+///
+/// # Errors
+/// Fewer than two heap profiles, or two that are not of one process.
+pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
+    let with_heap: Vec<usize> = (0..series.snapshots.len())
+        .filter(|&index| series.snapshots[index].heap.is_some())
+        .collect();
+    let [first, second] = with_heap.as_slice() else {
+        return Err(NotComparable::TooFew {
+            needed: 2,
+            found: with_heap.len(),
+        });
+    };
+    let run = series.runs.iter().find(|run| {
+        run.snapshots.contains(first) && run.snapshots.contains(second)
+    });
+    let Some(run) = run else {
+        return Err(strangers(series, *first, *second));
+    };
+    let sites = SiteIndex::new(&series.symbols, &Classifier::default());
+    let columns = comparable_columns(series, run, &sites);
+    let history = History::new(&points(series, run, &columns), run.is_one_process);
+    let mut by_frame: HashMap<Option<Frame>, Vec<u32>> = HashMap::new();
+    for number in 0..history.buckets().len() as u32 {
+        if history.inuse(0, number) == 0 && history.inuse(1, number) == 0 {
+            continue;
+        }
+        let stack = history.buckets()[number as usize].stack;
+        by_frame.entry(sites.frames(stack).next()).or_default().push(number);
+    }
+    let mut keyed: Vec<(Option<Frame>, Vec<u32>)> = by_frame.into_iter().collect();
+    keyed.sort_unstable_by_key(|(frame, _)| *frame);
+    let evidence: Vec<Option<Evidence>> =
+        keyed.iter().map(|(_, numbers)| history.evidence(numbers, 0, 1)).collect();
+    let mut rows: Vec<DiffRow> = keyed
+        .iter()
+        .zip(&evidence)
+        .map(|((frame, numbers), evidence)| {
+            write_row(&history, &sites, *frame, numbers, evidence.as_ref())
+        })
+        .collect();
+    let tests = judge(&mut rows, &evidence);
+    rows.sort_by(|a, b| {
+        b.delta_bytes
+            .unsigned_abs()
+            .cmp(&a.delta_bytes.unsigned_abs())
+            .then(b.after_bytes.cmp(&a.after_bytes))
+            .then_with(|| (&a.function, &a.file, a.line).cmp(&(&b.function, &b.file, b.line)))
+    });
+    let all: Vec<u32> = (0..history.buckets().len() as u32).collect();
+    let (before, after) = (&series.snapshots[*first], &series.snapshots[*second]);
+    Ok(Diff {
+        schema_version: SCHEMA_VERSION,
+        total: DiffTotal {
+            delta_bytes: rows.iter().map(|row| row.delta_bytes).sum(),
+            sd_bytes: history.evidence(&all, 0, 1).map(|evidence| evidence.sd_bytes()),
+            seconds: history.seconds().map(|seconds| seconds[1]),
+            detection_limit_bytes: history.sampler().map(|sampler| {
+                limit_bytes(sampler, objects_needed(FALSE_DISCOVERY_RATE, tests.max(1)))
+            }),
+        },
+        before: write_side(before),
+        after: write_side(after),
+        rows,
+        unshown: Unshown::default(),
+        warnings: series.warnings.iter().map(ToString::to_string).collect(),
+    })
+}
+
+fn write_side(snapshot: &Snapshot) -> DiffSide {
+    let heap = snapshot.heap.as_ref();
+    DiffSide {
+        source: snapshot.name().to_owned(),
+        taken_at: written_time(snapshot.taken_at),
+        inuse_bytes: heap.map_or(0, |heap| heap.inuse_bytes()),
+        sampling_period: heap.map(|heap| heap.period).filter(|period| *period > 0),
+    }
+}
+
+fn write_row(
+    history: &History,
+    sites: &SiteIndex,
+    frame: Option<Frame>,
+    numbers: &[u32],
+    evidence: Option<&Evidence>,
+) -> DiffRow {
+    let sum = |of: &dyn Fn(u32) -> i64| numbers.iter().map(|&number| of(number)).sum::<i64>();
+    let before = sum(&|number| history.inuse(0, number));
+    let after = sum(&|number| history.inuse(1, number));
+    let objects = |point| sum(&|number| history.inuse_objects(point, number));
+    let size_of = |number: &u32| history.buckets()[*number as usize].size;
+    let first_size = numbers.first().map_or(0, size_of);
+    let is_uniform = first_size > 0 && numbers.iter().all(|number| size_of(number) == first_size);
+    let name = frame.map(|frame| FrameName::of(sites, frame));
+    DiffRow {
+        function: name.as_ref().map_or_else(|| "(no stack)".to_owned(), |n| n.function.clone()),
+        file: name.as_ref().and_then(|name| name.file.clone()),
+        line: name.and_then(|name| name.line),
+        object_size: is_uniform.then_some(first_size),
+        before_bytes: before,
+        after_bytes: after,
+        delta_bytes: after.saturating_sub(before),
+        sd_bytes: evidence.map(Evidence::sd_bytes),
+        delta_objects: objects(1).saturating_sub(objects(0)),
+        p_value: evidence.map(one_sided_p),
+        verdict: RowVerdict::Unknown,
+    }
+}
+
+/// The test in the direction of the change.
+fn one_sided_p(evidence: &Evidence) -> f64 {
+    if evidence.delta_bytes() >= 0.0 {
+        return evidence.p_value();
+    }
+    // The mirror image. With sizes mixed the sign test counts all objects alike; the normal
+    // tail weighs them; the larger p of the two is the careful one.
+    let (turnover, net) = (evidence.turnover(), evidence.net_objects());
+    let freed = turnover.saturating_sub(net) / 2;
+    let signs = binomial_upper_tail(turnover.max(0) as u64, freed.max(0) as u64);
+    signs.max(normal_upper_tail(-evidence.z()))
+}
+
+/// Fills in the verdicts at a false-discovery rate of 5 % over both directions; returns the
+/// number of tests.
+fn judge(rows: &mut [DiffRow], evidence: &[Option<Evidence>]) -> usize {
+    let can_reach = |evidence: &Option<Evidence>| {
+        evidence.as_ref().is_some_and(|evidence| evidence.can_reach(FALSE_DISCOVERY_RATE / 2.0))
+    };
+    let tested: Vec<usize> = (0..rows.len()).filter(|&row| can_reach(&evidence[row])).collect();
+    let two_sided: Vec<f64> = tested
+        .iter()
+        .map(|&row| rows[row].p_value.map_or(1.0, |p| (2.0 * p).min(1.0)))
+        .collect();
+    for (row, evidence) in rows.iter_mut().zip(evidence) {
+        if evidence.is_some() {
+            row.verdict = RowVerdict::WithinNoise;
+        }
+    }
+    for (&row, is_real) in tested.iter().zip(benjamini_hochberg(&two_sided, FALSE_DISCOVERY_RATE)) {
+        if is_real {
+            rows[row].verdict = match rows[row].delta_bytes {
+                delta if delta < 0 => RowVerdict::Shrank,
+                _ => RowVerdict::Grew,
+            };
+        }
+    }
+    tested.len()
+}

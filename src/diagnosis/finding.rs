@@ -1,0 +1,365 @@
+//! One cause of growth, written out: its growth, sites, culprit, goroutines and evidence.
+
+use super::case::{Case, FrameName};
+use super::culprit::{blame, path_from};
+use super::sentences;
+use super::{
+    Culprit, Finding, FindingGoroutines, FindingGrowth, FindingSite, FindingVerdict, Unshown,
+};
+use crate::growth::{BlockTest, Shape, ShapeReading, read_shape};
+use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
+use crate::profile::Frame;
+use hashbrown::{HashMap, HashSet};
+
+/// Sites that a finding lists; the rest is counted.
+const MAX_SITES: usize = 20;
+
+/// What a finding is made of.
+#[derive(Debug, Default)]
+pub(super) struct Parts<'c> {
+    /// Active buckets whose growth is significant.
+    pub grown: Vec<u32>,
+    /// Buckets that the pattern adds.
+    pub gathered: Vec<u32>,
+    /// Its goroutines.
+    pub crowds: Vec<usize>,
+    /// How those grew, if they did.
+    pub crowd_shape: Option<Shape>,
+    /// The pattern that matched.
+    pub matched: Option<PatternMatch<'c>>,
+    /// The name of one that matched less well.
+    pub runner_up: Option<String>,
+}
+
+impl Parts<'_> {
+    /// All its buckets that changed or may change.
+    pub fn buckets(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.grown.iter().chain(&self.gathered).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// Writes out a finding over a series.
+pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> Finding {
+    let buckets = parts.buckets();
+    let heap = (!parts.grown.is_empty()).then(|| heap_shape(case, &parts.grown));
+    let verdict = [
+        heap.as_ref().map(|reading| heap_verdict(case, reading)),
+        parts.crowd_shape.map(|shape| crowd_verdict(case, shape)),
+    ]
+    .into_iter()
+    .flatten()
+    .max()
+    .unwrap_or(FindingVerdict::Growing);
+    let growth = (!buckets.is_empty() && case.history.points() > 1)
+        .then(|| measure(case, &buckets));
+    let stacks = weigh(case, &buckets);
+    let culprit = find_culprit(case, view, parts, &buckets, &stacks);
+    let (sites, sites_unshown) = list_sites(case, &buckets);
+    let goroutines = list_goroutines(case, &parts.crowds);
+    let path = culprit.as_ref().map_or_else(Vec::new, |(_, frame)| {
+        path_from(case.sites, *frame, stacks.stacks.iter().map(|s| (s.stack, s.weight)))
+    });
+    let mut evidence = Vec::new();
+    if let (Some(reading), Some(growth)) = (&heap, &growth) {
+        evidence.extend(sentences::of_heap(case, parts, reading, growth));
+    }
+    evidence.extend(sentences::of_crowds(case, parts));
+    let culprit = culprit.map(|(culprit, _)| culprit);
+    let texts = sentences::Texts::of(parts, culprit.as_ref(), &goroutines);
+    if let Some(matched) = &parts.matched {
+        evidence.extend(matched.evidence.iter().cloned());
+    }
+    let last: f64 = case.history.series(&all_buckets(case)).last().copied().unwrap_or(0.0);
+    let held: f64 = sites.iter().map(|site| site.after).sum();
+    Finding {
+        pattern: parts.matched.as_ref().map(|found| found.pattern.name.clone()),
+        title: texts.title,
+        verdict,
+        confidence: confidence(case, verdict, parts, growth.as_ref()),
+        culprit,
+        growth,
+        share: (last > 0.0 && held > 0.0).then(|| (held / last).min(1.0)),
+        sites,
+        sites_unshown,
+        goroutines,
+        path,
+        evidence,
+        why: texts.why,
+        fix: texts.fix,
+        references: parts
+            .matched
+            .as_ref()
+            .map_or_else(Vec::new, |found| found.pattern.page.references.clone()),
+        also_matches: parts.runner_up.clone(),
+    }
+}
+
+pub(super) fn all_buckets(case: &Case) -> Vec<u32> {
+    (0..case.history.buckets().len() as u32).collect()
+}
+
+/// Reads the shape of a set of buckets over the run.
+pub(super) fn heap_shape(case: &Case, buckets: &[u32]) -> ShapeReading {
+    let history = case.history;
+    let values = history.series(buckets);
+    read_shape(&values, history.seconds(), history.distinct(), |from, to| {
+        match history.evidence(buckets, from, to) {
+            Some(evidence) => BlockTest {
+                is_significant: evidence.p_value() <= 0.05,
+                sd: evidence.sd_bytes(),
+            },
+            // Without an error estimate persistence is all there is.
+            None => BlockTest {
+                is_significant: values[to] > values[from],
+                sd: 0.0,
+            },
+        }
+    })
+}
+
+fn heap_verdict(case: &Case, reading: &ShapeReading) -> FindingVerdict {
+    match reading.shape {
+        Shape::Step => FindingVerdict::Step,
+        Shape::Sawtooth => FindingVerdict::Sawtooth,
+        Shape::Plateauing => FindingVerdict::Plateauing,
+        Shape::Sustained if case.history.sampler().is_some() && case.has_enough_cycles() => {
+            FindingVerdict::Leak
+        }
+        Shape::Sustained | Shape::Open => FindingVerdict::Growing,
+    }
+}
+
+fn crowd_verdict(case: &Case, shape: Shape) -> FindingVerdict {
+    match shape {
+        // Counts are exact and need no collector: four snapshots are enough.
+        Shape::Sustained if case.crowds.points >= crate::growth::MIN_POINTS => FindingVerdict::Leak,
+        Shape::Step => FindingVerdict::Step,
+        Shape::Sawtooth => FindingVerdict::Sawtooth,
+        Shape::Plateauing => FindingVerdict::Plateauing,
+        _ => FindingVerdict::Growing,
+    }
+}
+
+/// Growth of a set of buckets from the first to the last point.
+pub(super) fn measure(case: &Case, buckets: &[u32]) -> FindingGrowth {
+    let (history, last) = (case.history, case.last());
+    let evidence = history.evidence(buckets, 0, last);
+    let series = history.series(buckets);
+    let plain = series.last().copied().unwrap_or(0.0) - series.first().copied().unwrap_or(0.0);
+    let bytes = evidence.as_ref().map_or(plain, |evidence| evidence.delta_bytes());
+    let per_hour = |bytes: f64| case.hours().map(|hours| bytes / hours);
+    let ci95 = evidence.as_ref().and_then(|evidence| {
+        let (low, high) = evidence.interval95();
+        Some([per_hour(low)?, per_hour(high)?])
+    });
+    let allocated = history.allocated_between(buckets, 0, last);
+    let objects = |point| {
+        let count = buckets.iter().map(|&b| history.inuse_objects(point, b) as f64);
+        count.sum::<f64>()
+    };
+    let is_known = allocated > 0.0 && plain > 0.0;
+    FindingGrowth {
+        bytes,
+        sd_bytes: evidence.as_ref().map(|evidence| evidence.sd_bytes()),
+        bytes_per_hour: per_hour(bytes),
+        ci95,
+        p_value: evidence.as_ref().map(|evidence| evidence.p_value()),
+        objects: objects(last) - objects(0),
+        retention: is_known.then(|| (plain / allocated).min(1.0)),
+        churn: is_known.then(|| (allocated / plain).max(1.0)),
+    }
+}
+
+/// Buckets as patterns weigh them: by growth, or by what is in use in a single snapshot.
+pub(super) fn weigh(case: &Case, buckets: &[u32]) -> HeapView {
+    let (history, last) = (case.history, case.last());
+    let stacks: Vec<WeighedStack> = buckets
+        .iter()
+        .map(|&number| {
+            let bucket = history.buckets()[number as usize];
+            let before = if case.is_single() { 0 } else { history.inuse(0, number) };
+            WeighedStack {
+                bucket: number,
+                stack: bucket.stack,
+                size: bucket.size,
+                weight: (history.inuse(last, number) - before) as f64,
+            }
+        })
+        .collect();
+    HeapView {
+        total: stacks.iter().map(|stack| stack.weight).sum(),
+        stacks,
+        churn: None,
+        retention: None,
+    }
+}
+
+/// The pattern's own rule first, then the frame that explains the growth best, then, for
+/// goroutines alone, the application frame that stands on most of their stacks.
+fn find_culprit(
+    case: &Case,
+    view: &EvidenceView,
+    parts: &Parts,
+    buckets: &[u32],
+    stacks: &HeapView,
+) -> Option<(Culprit, Frame)> {
+    let written = |frame: Frame, seen_in, basis: String| {
+        let FrameName {
+            function,
+            file,
+            line,
+        } = case.name(frame);
+        let culprit = Culprit {
+            function,
+            file,
+            line,
+            seen_in,
+            basis,
+        };
+        Some((culprit, frame))
+    };
+    if let Some(matched) = &parts.matched
+        && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks)
+    {
+        let seen_in = if blamed.in_goroutine { "goroutine" } else { "heap" };
+        let basis = format!("the rule of the pattern {}", matched.pattern.name);
+        return written(blamed.frame, seen_in, basis);
+    }
+    if !parts.grown.is_empty() || parts.crowds.is_empty() {
+        let between = if case.is_single() { (0, 0) } else { (0, case.last()) };
+        let found = blame(case.history, case.sites, buckets, between)?;
+        let basis = format!(
+            "{:.0} % of this growth passes through it; Ochiai score {:.2}",
+            found.share * 100.0,
+            found.score
+        );
+        return written(found.frame, "heap", basis);
+    }
+    let frame = view.crowd_owner(&parts.crowds)?;
+    let basis = "the program's own frame on most of these goroutines' stacks".to_owned();
+    written(frame, "goroutine", basis)
+}
+
+/// The sites of a finding with their steady bytes, largest change first.
+fn list_sites(case: &Case, buckets: &[u32]) -> (Vec<FindingSite>, Unshown) {
+    let history = case.history;
+    let key_of = |number: u32| {
+        let stack = history.buckets()[number as usize].stack;
+        let orderer = case.sites.orderer(stack).map(|f| case.sites.canon(f.function));
+        (case.sites.site(stack), orderer)
+    };
+    let wanted: HashSet<_> = buckets.iter().map(|&number| key_of(number)).collect();
+    let active: HashSet<u32> = history.active().iter().copied().collect();
+    let own: HashSet<u32> = buckets.iter().copied().collect();
+    let mut by_site: HashMap<Frame, Vec<u32>> = HashMap::new();
+    for number in 0..history.buckets().len() as u32 {
+        // Buckets without any event belong to their site as its steady part.
+        let belongs = own.contains(&number)
+            || (!case.is_single() && !active.contains(&number) && wanted.contains(&key_of(number)));
+        if let (true, (Some(site), _)) = (belongs, key_of(number)) {
+            by_site.entry(site).or_default().push(number);
+        }
+    }
+    let mut sites: Vec<(Frame, FindingSite)> = by_site
+        .into_iter()
+        .map(|(frame, numbers)| (frame, write_site(case, frame, &numbers)))
+        .collect();
+    let weight = |site: &FindingSite| site.delta.unwrap_or(site.after).abs();
+    sites.sort_by(|a, b| weight(&b.1).total_cmp(&weight(&a.1)).then(a.0.cmp(&b.0)));
+    let cut = &sites[sites.len().min(MAX_SITES)..];
+    let unshown = Unshown {
+        rows: cut.len(),
+        bytes: cut.iter().map(|(_, site)| site.delta.unwrap_or(site.after)).sum(),
+    };
+    sites.truncate(MAX_SITES);
+    (sites.into_iter().map(|(_, site)| site).collect(), unshown)
+}
+
+fn write_site(case: &Case, frame: Frame, numbers: &[u32]) -> FindingSite {
+    let history = case.history;
+    let series = history.series(numbers);
+    let after = series.last().copied().unwrap_or(0.0);
+    let before = (!case.is_single()).then(|| series.first().copied().unwrap_or(0.0));
+    let size_of = |number: &u32| history.buckets()[*number as usize].size;
+    let first_size = numbers.first().map_or(0, size_of);
+    let is_uniform = first_size > 0 && numbers.iter().all(|number| size_of(number) == first_size);
+    let sd = match case.is_single() {
+        true => history.sampler().map(|sampler| {
+            let variance = numbers.iter().map(|number| {
+                let bytes = history.inuse(0, *number);
+                crate::growth::standard_error(sampler, size_of(number), bytes).powi(2)
+            });
+            variance.sum::<f64>().sqrt()
+        }),
+        false => history.evidence(numbers, 0, case.last()).map(|e| e.sd_bytes()),
+    };
+    let FrameName {
+        function,
+        file,
+        line,
+    } = case.name(frame);
+    FindingSite {
+        function,
+        file,
+        line,
+        before,
+        after,
+        delta: before.map(|before| after - before),
+        sd,
+        object_size: is_uniform.then_some(first_size),
+        series,
+    }
+}
+
+fn list_goroutines(case: &Case, crowds: &[usize]) -> Vec<FindingGoroutines> {
+    let symbols = case.sites.symbols();
+    let function = |frame: Frame| symbols.function_name(frame.function).to_owned();
+    let mut listed: Vec<FindingGoroutines> = crowds
+        .iter()
+        .map(|&index| {
+            let crowd = &case.crowds.crowds[index];
+            FindingGoroutines {
+                function: case.sites.site(crowd.stack).map_or_else(String::new, function),
+                created_by: crowd.created_by.map(|id| function(symbols.frame(id))),
+                state: crowd.state().map(|state| symbols.str(state).to_owned()),
+                before: crowd.counts.first().copied().unwrap_or(0),
+                after: crowd.counts.last().copied().unwrap_or(0),
+                wait_minutes: crowd.wait_minutes(),
+                series: crowd.counts.clone(),
+            }
+        })
+        .collect();
+    listed.sort_by_key(|group| std::cmp::Reverse((group.after, group.series.clone())));
+    listed
+}
+
+/// How sure a finding is, 0 to 1. A verdict starts at what its rule proves (leak 0.7, growing
+/// 0.4, a shape that argues against a leak 0.2, suspect 0.3); a window of ten minutes and eight
+/// points, memory that is never freed, and a known pattern each add 0.05 to 0.1.
+fn confidence(
+    case: &Case,
+    verdict: FindingVerdict,
+    parts: &Parts,
+    growth: Option<&FindingGrowth>,
+) -> f64 {
+    let start: f64 = match verdict {
+        FindingVerdict::Leak => 0.7,
+        FindingVerdict::Growing => 0.4,
+        FindingVerdict::Suspect => 0.3,
+        _ => 0.2,
+    };
+    let points = case.history.distinct().len().max(case.crowds.points);
+    let long = case.window_seconds().is_some_and(|seconds| seconds >= 600.0);
+    let kept = growth.and_then(|g| g.retention).is_some_and(|kept| kept >= 0.9);
+    let bonus = [
+        (long, 0.1),
+        (points >= 8, 0.05),
+        (kept, 0.05),
+        (parts.matched.is_some(), 0.09),
+    ];
+    let bonus: f64 = bonus.iter().filter(|(holds, _)| *holds).map(|(_, add)| add).sum();
+    (100.0 * (start + bonus)).round() / 100.0
+}

@@ -1,0 +1,341 @@
+//! The judgement: snapshots in, one [`Diagnosis`] out.
+//!
+//! Growth that is real becomes candidates, candidates are held against the catalogue,
+//! those of one pattern are joined, and each is written out as a [`Finding`] with its culprit
+//! and its evidence. This module knows everything below it and nothing of how a result is
+//! shown; it does no I/O and reads no clock.
+
+mod candidate;
+mod case;
+mod culprit;
+mod diff;
+mod finding;
+mod memory;
+mod model;
+mod next_steps;
+mod sentences;
+mod single;
+mod summary;
+mod top;
+
+pub use diff::diff;
+pub use model::*;
+pub use top::top;
+
+use crate::growth::{Crowds, History, Point, test_units};
+use crate::pattern::{Catalogue, EvidenceView, match_patterns};
+use crate::profile::HeapColumns;
+use crate::site::{Classifier, SiteIndex};
+use crate::snapshot::{Run, Series};
+use case::Case;
+use finding::{Parts, all_buckets, measure, weigh, write_finding};
+use hashbrown::HashSet;
+use std::borrow::Cow;
+use thiserror::Error;
+
+/// What the user said about the program.
+#[derive(Debug, Clone, Default)]
+pub struct DiagnoseOptions {
+    /// Modules that are the application; empty = recognised by the source paths.
+    pub app_modules: Vec<String>,
+    /// The memory limit in bytes, for the forecast.
+    pub limit_bytes: Option<u64>,
+}
+
+/// Why inputs cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NotComparable {
+    /// Allocation counters went back.
+    #[error(
+        "{before} and {after} are not of one process: {went_back} of {counters} allocation counters are smaller in the second"
+    )]
+    OtherProcess {
+        /// First file.
+        before: String,
+        /// Second file.
+        after: String,
+        /// Counters that went back.
+        went_back: usize,
+        /// All counters of the first.
+        counters: usize,
+    },
+    /// The second profile is the older one.
+    #[error("{after} is older than {before}")]
+    WrongOrder {
+        /// First file.
+        before: String,
+        /// Second file.
+        after: String,
+    },
+    /// No heap profile where one is needed.
+    #[error("{needed} heap profile(s) are needed, {found} can be used")]
+    TooFew {
+        /// How many are needed.
+        needed: usize,
+        /// How many there are.
+        found: usize,
+    },
+}
+
+impl NotComparable {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::OtherProcess { .. } => {
+                "compare profiles of one process between restarts, or use --force: they are then compared as two independent samples, which sees far less"
+            }
+            Self::WrongOrder { .. } => "give the older profile first, or use --force",
+            Self::TooFew { .. } => "fetch /debug/pprof/heap?gc=1",
+        }
+    }
+}
+
+/// Judges a series.
+///
+/// # Errors
+/// Several heap profiles none of which is of the same process as another: there is
+/// nothing to compare.
+pub fn diagnose(
+    series: &Series,
+    catalogue: &Catalogue,
+    options: &DiagnoseOptions,
+) -> Result<Diagnosis, NotComparable> {
+    let Some(run) = series.main_run() else {
+        return Err(NotComparable::TooFew {
+            needed: 1,
+            found: 0,
+        });
+    };
+    refuse_strangers(series, run)?;
+    let sites = SiteIndex::new(&series.symbols, &Classifier::new(options.app_modules.clone()));
+    let columns = comparable_columns(series, run, &sites);
+    let history = History::new(&points(series, run, &columns), run.is_one_process);
+    let goroutines: Vec<_> = run
+        .snapshots
+        .iter()
+        .map(|&index| &series.snapshots[index])
+        .filter_map(|snapshot| Some((snapshot.goroutines.as_ref()?, snapshot.taken_at)))
+        .collect();
+    let crowds = Crowds::gather(&goroutines, &sites);
+    let tested = test_units(&history, &sites);
+    let case = Case {
+        series,
+        run,
+        sites: &sites,
+        history: &history,
+        tested: &tested,
+        crowds: &crowds,
+    };
+    let view = EvidenceView::new(&sites, &crowds, case.is_single());
+    let mut unsettled = Vec::new();
+    let mut findings = if case.is_single() {
+        single::suspects(&case, &view, catalogue, &mut unsettled)
+    } else {
+        growth_findings(&case, &view, catalogue, &mut unsettled)
+    };
+    let weight = |finding: &Finding| {
+        let growth = finding.growth.as_ref();
+        let low = growth.and_then(|g| g.ci95).map(|[low, _]| low);
+        low.or(growth.map(|g| g.bytes)).unwrap_or(0.0)
+    };
+    findings.sort_by(|a, b| {
+        b.verdict
+            .cmp(&a.verdict)
+            .then(weight(b).total_cmp(&weight(a)))
+            .then_with(|| a.title.cmp(&b.title))
+    });
+    let totals = summary::totals(&case);
+    let verdict = summary::verdict(&case, &findings);
+    let memory = memory::breakdown(&case);
+    Ok(Diagnosis {
+        schema_version: SCHEMA_VERSION,
+        verdict,
+        inputs: summary::inputs(series, run),
+        series: summary::series(&case),
+        forecast: memory::forecast(&case, &totals, options.limit_bytes),
+        totals,
+        next_steps: next_steps::next_steps(&case, verdict, &findings, &unsettled),
+        findings,
+        not_a_leak: Vec::new(),
+        memory,
+        warnings: series.warnings.iter().map(ToString::to_string).collect(),
+    })
+}
+
+/// Refuses inputs of which no two are of one process.
+fn refuse_strangers(series: &Series, run: &Run) -> Result<(), NotComparable> {
+    let with_heap: Vec<usize> = (0..series.snapshots.len())
+        .filter(|&index| series.snapshots[index].heap.is_some())
+        .collect();
+    let in_run = |index: &&usize| run.snapshots.contains(index);
+    match with_heap.as_slice() {
+        [first, second, ..] if with_heap.iter().filter(in_run).count() <= 1 => {
+            Err(strangers(series, *first, *second))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn strangers(series: &Series, first: usize, second: usize) -> NotComparable {
+    let (before, after) = (&series.snapshots[first], &series.snapshots[second]);
+    let (went_back, counters) = match (&before.heap, &after.heap) {
+        (Some(a), Some(b)) => (
+            crate::snapshot::counters_that_went_back(&a.columns, &b.columns),
+            a.columns.len(),
+        ),
+        _ => (0, 0),
+    };
+    NotComparable::OtherProcess {
+        before: before.name().to_owned(),
+        after: after.name().to_owned(),
+        went_back,
+        counters,
+    }
+}
+
+/// The run's heap profiles, keyed by name where builds differ.
+fn comparable_columns<'a>(
+    series: &'a Series,
+    run: &Run,
+    sites: &SiteIndex,
+) -> Vec<Cow<'a, HeapColumns>> {
+    let heaps = || run.snapshots.iter().filter_map(|&index| series.snapshots[index].heap.as_ref());
+    let builds: HashSet<&str> = heaps().map(|heap| heap.build_id.as_str()).collect();
+    if builds.len() <= 1 {
+        return heaps().map(|heap| Cow::Borrowed(&heap.columns)).collect();
+    }
+    let key_of = sites.stacks_by_name();
+    heaps().map(|heap| Cow::Owned(heap.columns.rekey(&key_of))).collect()
+}
+
+/// One point of history per heap profile of the run.
+fn points<'a>(series: &Series, run: &Run, columns: &'a [Cow<HeapColumns>]) -> Vec<Point<'a>> {
+    let snapshots = run.snapshots.iter().map(|&index| &series.snapshots[index]);
+    let with_heap = snapshots.filter_map(|snapshot| Some((snapshot, snapshot.heap.as_ref()?)));
+    with_heap
+        .zip(columns)
+        .map(|((snapshot, heap), columns)| Point {
+            columns,
+            taken_at: snapshot.taken_at,
+            sampling_rate: heap.has_counts().then_some(heap.period),
+            repeats_previous: snapshot.repeats_previous,
+        })
+        .collect()
+}
+
+/// Findings over two or more snapshots.
+fn growth_findings(
+    case: &Case,
+    view: &EvidenceView,
+    catalogue: &Catalogue,
+    unsettled: &mut Vec<String>,
+) -> Vec<Finding> {
+    let mut all_parts: Vec<Parts> = Vec::new();
+    let everything = weigh(case, case.history.active());
+    let candidates = match case.history.sampler() {
+        _ if case.history.points() < 2 => Vec::new(),
+        Some(_) => candidate::heap_candidates(case.history, case.sites, case.tested),
+        None => candidate::blind_candidates(case.history, case.sites),
+    };
+    for candidate in candidates {
+        let growth = measure(case, &candidate.buckets);
+        let mut heap = weigh(case, &candidate.buckets);
+        heap.churn = growth.churn;
+        heap.retention = growth.retention;
+        let matches = match_patterns(catalogue, view, Some(&heap), &everything);
+        unsettled.extend(matches.unsettled.iter().map(|pattern| pattern.name.clone()));
+        let mut matched = matches.matched.into_iter();
+        let best = matched.next();
+        let parts = Parts {
+            grown: candidate.buckets,
+            gathered: best.as_ref().map_or_else(Vec::new, |found| found.gathered.clone()),
+            crowds: best.as_ref().map_or_else(Vec::new, |found| found.crowds.clone()),
+            crowd_shape: None,
+            runner_up: matched.next().map(|found| found.pattern.name.clone()),
+            matched: best,
+        };
+        join(&mut all_parts, parts);
+    }
+    for candidate in candidate::crowd_candidates(case.crowds) {
+        let matches = match_patterns(catalogue, view, None, &everything);
+        let is_about = |crowds: &[usize]| candidate.crowds.iter().any(|c| crowds.contains(c));
+        let mut matched = matches.matched.into_iter().filter(|found| is_about(&found.crowds));
+        let best = matched.next();
+        let mut crowds = candidate.crowds.clone();
+        crowds.extend(best.iter().flat_map(|found| found.crowds.iter().copied()));
+        crowds.sort_unstable();
+        crowds.dedup();
+        let parts = Parts {
+            grown: Vec::new(),
+            gathered: best.as_ref().map_or_else(Vec::new, |found| found.gathered.clone()),
+            crowds,
+            crowd_shape: Some(candidate.shape),
+            runner_up: matched.next().map(|found| found.pattern.name.clone()),
+            matched: best,
+        };
+        join(&mut all_parts, parts);
+    }
+    absorb(case, &mut all_parts);
+    all_parts.iter().map(|parts| write_finding(case, view, parts)).collect()
+}
+
+/// Adds `parts` to those of the same pattern, or as parts of their own.
+fn join<'c>(all: &mut Vec<Parts<'c>>, parts: Parts<'c>) {
+    let name = |parts: &Parts| parts.matched.as_ref().map(|found| found.pattern.name.clone());
+    let same = all.iter_mut().find(|known| name(known).is_some() && name(known) == name(&parts));
+    let Some(known) = same else {
+        all.push(parts);
+        return;
+    };
+    for (into, from) in [
+        (&mut known.grown, parts.grown),
+        (&mut known.gathered, parts.gathered),
+    ] {
+        into.extend(from);
+        into.sort_unstable();
+        into.dedup();
+    }
+    known.crowds.extend(parts.crowds);
+    known.crowds.sort_unstable();
+    known.crowds.dedup();
+    known.crowd_shape = known.crowd_shape.or(parts.crowd_shape);
+    known.runner_up = known.runner_up.take().or(parts.runner_up);
+    // The match that saw the heap knows more.
+    if known.grown.is_empty() {
+        known.matched = parts.matched;
+    }
+}
+
+/// Gives growth without a pattern to the pattern that gathers most of it.
+fn absorb(case: &Case, all: &mut Vec<Parts>) {
+    let (named, plain): (Vec<_>, Vec<_>) =
+        std::mem::take(all).into_iter().partition(|parts| parts.matched.is_some());
+    *all = named;
+    for parts in plain {
+        let own = candidate::growth_of(case.history, &parts.grown);
+        let home = all.iter_mut().find(|named| {
+            let shared: Vec<u32> = parts
+                .grown
+                .iter()
+                .copied()
+                .filter(|bucket| named.gathered.binary_search(bucket).is_ok())
+                .collect();
+            let is_heap = !parts.grown.is_empty();
+            is_heap && candidate::growth_of(case.history, &shared) >= 0.5 * own
+                || !is_heap && parts.crowds.iter().all(|crowd| named.crowds.contains(crowd))
+        });
+        match home {
+            Some(named) => {
+                named.grown.extend(parts.grown);
+                named.grown.sort_unstable();
+                named.grown.dedup();
+            }
+            None => all.push(parts),
+        }
+    }
+}
+
+/// Everything in use, weighed for a single snapshot.
+fn whole_heap(case: &Case) -> crate::pattern::HeapView {
+    weigh(case, &all_buckets(case))
+}

@@ -1,0 +1,435 @@
+//! The result of the judgement, as the JSON contract prints it.
+//!
+//! Every number that any report shows stands here. Sizes are bytes, rates bytes per hour,
+//! times seconds unless a name says otherwise. Strings that come from a profile or a path
+//! are verbatim and untrusted.
+
+use serde::Serialize;
+
+/// Changes only together with a change that breaks readers of the JSON.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The judgement over one or more snapshots.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The answer in a word.
+    pub verdict: Verdict,
+    /// Every file, used or left out.
+    pub inputs: Vec<Input>,
+    /// What the judgement rests on.
+    pub series: SeriesSummary,
+    /// The whole heap.
+    pub totals: Totals,
+    /// Worst first.
+    pub findings: Vec<Finding>,
+    /// Memory that is not a leak of the heap.
+    pub not_a_leak: Vec<NotALeak>,
+    /// Where the resident memory is, when runtime figures were captured.
+    pub memory: Option<MemoryBreakdown>,
+    /// When the limit is reached.
+    pub forecast: Forecast,
+    /// What the reader should know, as sentences.
+    pub warnings: Vec<String>,
+    /// What would settle an open question, as sentences.
+    pub next_steps: Vec<String>,
+}
+
+/// The answer in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Growth in every part of the window.
+    Leak,
+    /// Real growth, too few points to say more.
+    Growing,
+    /// Nothing grew beyond noise.
+    Steady,
+    /// The heap fell beyond noise.
+    Shrinking,
+    /// A single snapshot, or growth whose shape is not decided.
+    Undecided,
+}
+
+/// What kind of growth a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FindingVerdict {
+    /// Seen in a single snapshot: looks like a known pattern.
+    Suspect,
+    /// Memory comes and goes.
+    Sawtooth,
+    /// Nearly all growth within one interval.
+    Step,
+    /// Growth that levels off.
+    Plateauing,
+    /// Real growth; too few points or too short a window to call it a leak.
+    Growing,
+    /// Real growth in every third of the window.
+    Leak,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Input {
+    /// As the user knows it.
+    pub source: String,
+    /// `heap`, `goroutines`, `memory` or `left-out`.
+    pub kind: &'static str,
+    /// RFC 3339, from the profile's own clock.
+    pub taken_at: Option<String>,
+    /// Bytes in use by the profile.
+    pub inuse_bytes: Option<i64>,
+    /// Number of goroutines.
+    pub goroutines: Option<u64>,
+    /// Build id of the main binary, if the profile has one.
+    pub build_id: Option<String>,
+    /// Whether it takes part in the judgement.
+    pub used: bool,
+    /// What is to be said of it.
+    pub warnings: Vec<String>,
+}
+
+/// What the judgement rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeriesSummary {
+    /// Snapshots of the judged run.
+    pub snapshots: usize,
+    /// From its first to its last snapshot.
+    pub window_seconds: Option<f64>,
+    /// Distinct collector cycles among its heap snapshots.
+    pub gc_points: usize,
+    /// Collector cycles that the process went through in the window, when the runtime said so.
+    pub gc_cycles: Option<u64>,
+    /// Snapshots that show the same cycle as the one before.
+    pub repeats: usize,
+    /// Restarts between the snapshots given.
+    pub restarts: usize,
+    /// Mean bytes between samples (`MemProfileRate`).
+    pub sampling_period: Option<i64>,
+    /// Growth smaller than this cannot be told from noise here.
+    pub detection_limit_bytes: Option<f64>,
+    /// Tests made, over which the false-discovery rate is held at 5 %.
+    pub tests: usize,
+}
+
+/// The whole heap.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Totals {
+    /// In use in the first snapshot.
+    pub first_bytes: Option<i64>,
+    /// Its standard error.
+    pub first_sd: Option<f64>,
+    /// In use in the last snapshot.
+    pub last_bytes: Option<i64>,
+    /// Its standard error.
+    pub last_sd: Option<f64>,
+    /// Slope from first to last.
+    pub bytes_per_hour: Option<f64>,
+    /// Its 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// In use in each snapshot with a heap profile.
+    pub series: Vec<i64>,
+    /// Goroutines in each snapshot that has them.
+    pub goroutines: Vec<u64>,
+}
+
+/// One cause of growth, or one suspect.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// Catalogue name, or null for plain growth.
+    pub pattern: Option<String>,
+    /// A line that says it.
+    pub title: String,
+    /// What kind of growth.
+    pub verdict: FindingVerdict,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// Who is to blame.
+    pub culprit: Option<Culprit>,
+    /// Growth of its sites together; null for a single snapshot.
+    pub growth: Option<FindingGrowth>,
+    /// Its share of the heap in use in the last snapshot, 0 to 1.
+    pub share: Option<f64>,
+    /// Largest change first.
+    pub sites: Vec<FindingSite>,
+    /// What the list of sites leaves out.
+    pub sites_unshown: Unshown,
+    /// Groups of goroutines that belong to it.
+    pub goroutines: Vec<FindingGoroutines>,
+    /// Function names from the culprit down to its largest site.
+    pub path: Vec<String>,
+    /// Sentences with numbers.
+    pub evidence: Vec<String>,
+    /// Why memory grows.
+    pub why: String,
+    /// What to do.
+    pub fix: String,
+    /// Public reports.
+    pub references: Vec<String>,
+    /// Another pattern that fits less well.
+    pub also_matches: Option<String>,
+}
+
+/// Who is to blame.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Culprit {
+    /// As the profile names it.
+    pub function: String,
+    /// Source file, if known.
+    pub file: Option<String>,
+    /// Line within it, if known.
+    pub line: Option<u32>,
+    /// `heap` (a frame above the growing sites) or `goroutine` (a frame of a goroutine's stack).
+    pub seen_in: &'static str,
+    /// What the choice rests on.
+    pub basis: String,
+}
+
+/// Growth of a finding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FindingGrowth {
+    /// From first to last snapshot.
+    pub bytes: f64,
+    /// Standard error of `bytes`.
+    pub sd_bytes: Option<f64>,
+    /// Slope from first to last.
+    pub bytes_per_hour: Option<f64>,
+    /// 95 % interval of the slope.
+    pub ci95: Option<[f64; 2]>,
+    /// One-sided test of "no net growth" over the whole window.
+    pub p_value: Option<f64>,
+    /// Change in objects (estimated, not sampled).
+    pub objects: f64,
+    /// Of the objects allocated here in the window, the share that is still in use: 1 = nothing is freed.
+    pub retention: Option<f64>,
+    /// Bytes allocated per byte of growth in the window.
+    pub churn: Option<f64>,
+}
+
+/// One allocation site of a finding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FindingSite {
+    /// As the profile names it.
+    pub function: String,
+    /// Source file, if known.
+    pub file: Option<String>,
+    /// Line, if known.
+    pub line: Option<u32>,
+    /// In use in the first snapshot; null for a single one.
+    pub before: Option<f64>,
+    /// In use in the last snapshot.
+    pub after: f64,
+    /// Change; null for a single snapshot.
+    pub delta: Option<f64>,
+    /// Standard error of `delta`, or of `after` for a single snapshot.
+    pub sd: Option<f64>,
+    /// Bytes of each object; null when sizes are mixed or unknown.
+    pub object_size: Option<u64>,
+    /// In use in each snapshot.
+    pub series: Vec<f64>,
+}
+
+/// A group of goroutines of a finding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FindingGoroutines {
+    /// The frame that says where they stand: the leaf-most outside the runtime.
+    pub function: String,
+    /// The function that started them, if known.
+    pub created_by: Option<String>,
+    /// Most common state, if known.
+    pub state: Option<String>,
+    /// In the first snapshot.
+    pub before: u64,
+    /// In the last snapshot.
+    pub after: u64,
+    /// Longest wait in the last snapshot, whole minutes.
+    pub wait_minutes: Option<u32>,
+    /// In each snapshot that has goroutines.
+    pub series: Vec<u64>,
+}
+
+/// Rows and bytes that a list leaves out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Unshown {
+    /// How many rows.
+    pub rows: usize,
+    /// Their sum in the list's own measure.
+    pub bytes: f64,
+}
+
+/// Memory that is not a leak of the heap.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotALeak {
+    /// Catalogue name.
+    pub name: String,
+    /// A sentence with its numbers.
+    pub text: String,
+    /// The bytes it is about.
+    pub bytes: Option<f64>,
+}
+
+/// Where the resident memory is: figures of the last snapshot with runtime figures, bytes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MemoryBreakdown {
+    /// In use by the profile.
+    pub profile_inuse: Option<i64>,
+    /// Live and not yet swept objects.
+    pub heap_alloc: Option<u64>,
+    /// In spans with objects.
+    pub heap_inuse: Option<u64>,
+    /// Idle, kept for reuse.
+    pub heap_idle_kept: Option<u64>,
+    /// Already given back to the system.
+    pub heap_released: Option<u64>,
+    /// Goroutine stacks.
+    pub stacks: Option<u64>,
+    /// Collector, profiler and other runtime data.
+    pub runtime: Option<u64>,
+    /// All obtained from the system.
+    pub sys: Option<u64>,
+    /// Peak resident set.
+    pub max_rss: Option<u64>,
+}
+
+/// When a limit is reached.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Forecast {
+    /// The limit given.
+    pub limit_bytes: Option<u64>,
+    /// Hours from the last snapshot to the earliest time at which it is reached.
+    pub earliest_hours: Option<f64>,
+    /// Hours to the latest; null = maybe never.
+    pub latest_hours: Option<f64>,
+    /// Why there is no forecast.
+    pub reason: Option<String>,
+}
+
+/// The site table of two snapshots.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diff {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The first profile.
+    pub before: DiffSide,
+    /// The second.
+    pub after: DiffSide,
+    /// Change of the whole heap.
+    pub total: DiffTotal,
+    /// Largest absolute change first.
+    pub rows: Vec<DiffRow>,
+    /// What the rows leave out; `bytes` is the sum of their deltas.
+    pub unshown: Unshown,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// One side of a diff.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DiffSide {
+    /// As the user knows it.
+    pub source: String,
+    /// RFC 3339.
+    pub taken_at: Option<String>,
+    /// Bytes in use.
+    pub inuse_bytes: i64,
+    /// Mean bytes between samples.
+    pub sampling_period: Option<i64>,
+}
+
+/// Change of the whole heap.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DiffTotal {
+    /// After less before.
+    pub delta_bytes: i64,
+    /// Its standard error.
+    pub sd_bytes: Option<f64>,
+    /// Seconds between the two.
+    pub seconds: Option<f64>,
+    /// Smallest growth of one row that could be told from noise.
+    pub detection_limit_bytes: Option<f64>,
+}
+
+/// What a diff says of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowVerdict {
+    /// Beyond noise (false-discovery rate 5 % over the rows).
+    Grew,
+    /// Beyond noise.
+    Shrank,
+    /// Not to be told from noise.
+    WithinNoise,
+    /// No error estimate.
+    Unknown,
+}
+
+/// One allocation site, at its leaf frame as `go tool pprof -top` has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DiffRow {
+    /// As the profile names it.
+    pub function: String,
+    /// Source file, if known.
+    pub file: Option<String>,
+    /// Line, if known.
+    pub line: Option<u32>,
+    /// Bytes of each object; null when sizes are mixed or unknown.
+    pub object_size: Option<u64>,
+    /// In use before.
+    pub before_bytes: i64,
+    /// In use after.
+    pub after_bytes: i64,
+    /// After less before.
+    pub delta_bytes: i64,
+    /// Standard error of the change.
+    pub sd_bytes: Option<f64>,
+    /// Change in objects.
+    pub delta_objects: i64,
+    /// One-sided test, in the direction of the change.
+    pub p_value: Option<f64>,
+    /// What it comes to.
+    pub verdict: RowVerdict,
+}
+
+/// The functions of one snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Top {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// As the user knows it.
+    pub source: String,
+    /// RFC 3339.
+    pub taken_at: Option<String>,
+    /// Mean bytes between samples.
+    pub sampling_period: Option<i64>,
+    /// Bytes in use.
+    pub total_bytes: i64,
+    /// Its standard error.
+    pub total_se: Option<f64>,
+    /// Largest flat first, then largest cum.
+    pub rows: Vec<TopRow>,
+    /// What the rows leave out; `bytes` is the sum of their flat values.
+    pub unshown: Unshown,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// One function.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TopRow {
+    /// As the profile names it.
+    pub function: String,
+    /// Source file, if known.
+    pub file: Option<String>,
+    /// Bytes whose leaf frame it is.
+    pub flat_bytes: i64,
+    /// Their standard error.
+    pub flat_se: Option<f64>,
+    /// Objects whose leaf frame it is.
+    pub flat_objects: i64,
+    /// Bytes on whose stack it stands.
+    pub cum_bytes: i64,
+    /// Their standard error.
+    pub cum_se: Option<f64>,
+}

@@ -1,0 +1,135 @@
+//! What a finding says in words: title, why, fix, and evidence with numbers.
+
+use super::case::Case;
+use super::finding::Parts;
+use super::{Culprit, FindingGoroutines, FindingGrowth};
+use crate::growth::{Shape, ShapeReading};
+use crate::units::{duration, signed_size};
+
+/// Title, why and fix.
+pub(super) struct Texts {
+    pub title: String,
+    pub why: String,
+    pub fix: String,
+}
+
+impl Texts {
+    /// The pattern's texts; without a pattern, what can be said honestly of plain growth.
+    pub fn of(
+        parts: &Parts,
+        culprit: Option<&Culprit>,
+        goroutines: &[FindingGoroutines],
+    ) -> Self {
+        if let Some(matched) = &parts.matched {
+            return Self {
+                title: matched.title().to_owned(),
+                why: matched.why().to_owned(),
+                fix: matched.fix().to_owned(),
+            };
+        }
+        let who = culprit.map_or("an unknown function", |culprit| culprit.function.as_str());
+        if parts.grown.is_empty() {
+            let group = goroutines.first();
+            let place = group.map_or(who, |group| group.function.as_str());
+            return Self {
+                title: format!("Goroutines pile up in {place}"),
+                why: "goroutines are started and do not end; each keeps its stack and all that it refers to".to_owned(),
+                fix: format!("give what {who} starts a way to end (a context, a closed channel, a time-out) and wait for it"),
+            };
+        }
+        Self {
+            title: format!("Memory allocated under {who} grows"),
+            why: "no pattern of the catalogue fits; a heap profile shows who allocated the memory, not who keeps it".to_owned(),
+            fix: format!("find where {who} stores what it allocates, and give that a bound or a way to remove entries"),
+        }
+    }
+}
+
+/// Evidence from the heap.
+pub(super) fn of_heap(
+    case: &Case,
+    parts: &Parts,
+    reading: &ShapeReading,
+    growth: &FindingGrowth,
+) -> Vec<String> {
+    let mut said = Vec::new();
+    let blocks: Vec<String> =
+        reading.blocks.iter().map(|block| signed_size(block.change)).collect();
+    let blocks = blocks.join(", ");
+    match reading.shape {
+        Shape::Sustained => said.push(format!(
+            "grew in every third of the window: {blocks} (each beyond noise at 5 %)"
+        )),
+        Shape::Step => said.push(format!(
+            "{:.0} % of the growth fell into one interval of {}: a step, not a slope",
+            reading.largest_interval * 100.0,
+            case.history.points().saturating_sub(1),
+        )),
+        Shape::Sawtooth => said.push(format!(
+            "memory was given back: it fell by {:.0} % of the growth in between",
+            reading.draw_down * 100.0
+        )),
+        Shape::Plateauing => said.push(format!("the growth levels off: {blocks} in the thirds of the window")),
+        Shape::Open if !blocks.is_empty() => said.push(format!(
+            "the thirds of the window grew by {blocks}: not yet a steady slope"
+        )),
+        Shape::Open => {}
+    }
+    if let Some(p) = growth.p_value {
+        let tests = case.tested.tests;
+        said.push(format!(
+            "no net growth would show this much with p {} ({tests} tests, false-discovery rate held at 5 %)",
+            p_value(p)
+        ));
+    } else {
+        said.push("no error estimate: the profiles have lost their object sizes".to_owned());
+    }
+    if let Some(retention) = growth.retention {
+        said.push(match retention {
+            r if r >= 0.995 => "nothing that was allocated here in the window was freed".to_owned(),
+            r => format!(
+                "{:.0} % of what was allocated here in the window is still in use",
+                r * 100.0
+            ),
+        });
+    }
+    let grown: f64 = super::candidate::growth_of(case.history, &parts.grown);
+    if !parts.gathered.is_empty() && growth.bytes - grown > 0.0 {
+        said.push(format!(
+            "{} of the growth is at sites that are not significant by themselves but belong to the pattern",
+            signed_size(growth.bytes - grown)
+        ));
+    }
+    said
+}
+
+/// Evidence from the goroutines.
+pub(super) fn of_crowds(case: &Case, parts: &Parts) -> Vec<String> {
+    if parts.crowd_shape.is_none() {
+        return Vec::new();
+    }
+    let sum = |at: fn(&Vec<u64>) -> Option<&u64>| -> u64 {
+        let counts = parts.crowds.iter().map(|&index| &case.crowds.crowds[index].counts);
+        counts.filter_map(at).sum()
+    };
+    let (first, last) = (sum(|counts| counts.first()), sum(|counts| counts.last()));
+    let over = case.window_seconds().map_or_else(String::new, |s| format!(" over {}", duration(s)));
+    let thirds = match parts.crowd_shape {
+        Some(Shape::Sustained) => ", more in every third of the window",
+        _ => "",
+    };
+    vec![format!(
+        "goroutines {first} → {last}{over}{thirds} (counts are exact)"
+    )]
+}
+
+/// A p-value as people write it.
+pub(super) fn p_value(p: f64) -> String {
+    if p < 1e-12 {
+        "< 1e-12".to_owned()
+    } else if p < 0.001 {
+        format!("= {p:.0e}")
+    } else {
+        format!("= {p:.3}")
+    }
+}

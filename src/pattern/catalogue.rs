@@ -1,0 +1,148 @@
+//! The catalogue: the patterns that are built in, and those of the user.
+//!
+//! A pattern is a file (`catalogue/<name>.toml`, [`Pattern`] says what is in it). The built-in
+//! ones and a user's own go through the same checks. This module does no I/O: whoever reads
+//! the user's files hands over their text.
+
+mod check;
+mod error;
+mod locate;
+
+pub use error::{CatalogueError, CatalogueProblem};
+
+use super::Pattern;
+
+/// The files of `catalogue/`, by name.
+const BUILTIN: &[(&str, &str)] = &[
+    (
+        "backed-up-informer.toml",
+        include_str!("catalogue/backed-up-informer.toml"),
+    ),
+    (
+        "hot-rewatch-loop.toml",
+        include_str!("catalogue/hot-rewatch-loop.toml"),
+    ),
+    (
+        "logger-promise-chain.toml",
+        include_str!("catalogue/logger-promise-chain.toml"),
+    ),
+    (
+        "stale-watchers.toml",
+        include_str!("catalogue/stale-watchers.toml"),
+    ),
+];
+
+/// What an error says of a name that is already taken by a built-in pattern.
+const BUILTIN_ORIGIN: &str = "the built-in catalogue";
+
+/// All patterns that growth is matched against.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    patterns: Vec<Pattern>,
+    /// Where each pattern comes from, in the same order.
+    origins: Vec<String>,
+}
+
+impl Catalogue {
+    /// The patterns that are built in.
+    pub fn builtin() -> Self {
+        let empty = Self {
+            patterns: Vec::new(),
+            origins: Vec::new(),
+        };
+        let files = BUILTIN
+            .iter()
+            .map(|(file, text)| (*file, *text, BUILTIN_ORIGIN));
+        match empty.add(files) {
+            Ok(catalogue) => catalogue,
+            // They are compiled in and a test reads each of them.
+            Err(error) => unreachable!("a built-in pattern is broken: {error}"),
+        }
+    }
+
+    /// Adds the user's files, each with the path under which errors show it.
+    ///
+    /// # Errors
+    ///
+    /// The first file that is not a valid pattern, or whose name is taken.
+    pub fn with_files(
+        self,
+        files: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, CatalogueError> {
+        let files: Vec<(String, String)> = files.collect();
+        self.add(
+            files
+                .iter()
+                .map(|(path, text)| (path.as_str(), text.as_str(), path.as_str())),
+        )
+    }
+
+    fn add<'f>(
+        self,
+        files: impl Iterator<Item = (&'f str, &'f str, &'f str)>,
+    ) -> Result<Self, CatalogueError> {
+        let mut entries: Vec<(Pattern, String)> =
+            self.patterns.into_iter().zip(self.origins).collect();
+        for (path, text, origin) in files {
+            let pattern = check::parse(path, text)?;
+            if let Some((_, first)) = entries.iter().find(|(other, _)| other.name == pattern.name) {
+                return Err(check::duplicate_name(path, text, &pattern.name, first));
+            }
+            entries.push((pattern, origin.to_owned()));
+        }
+        entries.sort_by(|(a, _), (b, _)| {
+            b.specificity
+                .cmp(&a.specificity)
+                .then_with(|| a.name.cmp(&b.name))
+        });
+        let (patterns, origins) = entries.into_iter().unzip();
+        Ok(Self { patterns, origins })
+    }
+
+    /// All patterns, the most specific first, then by name.
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    /// The pattern of that name.
+    pub fn get(&self, name: &str) -> Option<&Pattern> {
+        self.patterns.iter().find(|pattern| pattern.name == name)
+    }
+
+    /// The name that was probably meant: one that contains `name`, or else the closest one
+    /// that is not too far away.
+    pub fn suggest(&self, name: &str) -> Option<&str> {
+        let wanted = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");
+        let names = || self.patterns.iter().map(|pattern| pattern.name.as_str());
+        if wanted.len() >= 3
+            && let Some(found) = names().find(|known| known.contains(&wanted))
+        {
+            return Some(found);
+        }
+        let furthest = 1 + wanted.chars().count() / 4;
+        names()
+            .map(|known| (edit_distance(&wanted, known), known))
+            .filter(|(distance, _)| *distance <= furthest)
+            .min()
+            .map(|(_, known)| known)
+    }
+}
+
+/// Insertions, deletions and replacements that turn `a` into `b` (Wagner and Fischer 1974).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,401 @@
+//! Holds the evidence of a finding against every pattern.
+
+use super::view::{EvidenceView, HeapView};
+use super::{Catalogue, GoroutineCondition, HeapCondition, Pattern, Trend, Variant};
+use crate::growth::{growth_of, is_growing};
+use crate::profile::Frame;
+use crate::site::CanonId;
+use crate::units::size;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+
+/// Groups "grow by as many" when they do so within this share.
+const EQUAL_WITHIN: f64 = 0.1;
+
+/// A pattern whose required conditions all hold.
+#[derive(Debug, Clone)]
+pub struct PatternMatch<'c> {
+    /// The pattern.
+    pub pattern: &'c Pattern,
+    /// Its form, if one of its variants holds.
+    pub variant: Option<&'c Variant>,
+    /// One sentence per condition that holds.
+    pub evidence: Vec<String>,
+    /// Numbers of the heap buckets that met a condition that holds.
+    pub met: Vec<u32>,
+    /// Numbers of the heap buckets that belong to it beyond the finding's own.
+    pub gathered: Vec<u32>,
+    /// Indices of the crowds that meet its conditions.
+    pub crowds: Vec<usize>,
+}
+
+impl PatternMatch<'_> {
+    /// The variant's title, or the pattern's.
+    pub fn title(&self) -> &str {
+        let own = self.variant.and_then(|variant| variant.title.as_deref());
+        own.unwrap_or(&self.pattern.title)
+    }
+
+    /// The variant's why, or the pattern's.
+    pub fn why(&self) -> &str {
+        let own = self.variant.and_then(|variant| variant.why.as_deref());
+        own.unwrap_or(&self.pattern.why)
+    }
+
+    /// The variant's fix, or the pattern's.
+    pub fn fix(&self) -> &str {
+        let own = self.variant.and_then(|variant| variant.fix.as_deref());
+        own.unwrap_or(&self.pattern.fix)
+    }
+}
+
+/// What the catalogue says of a finding.
+#[derive(Debug, Default)]
+pub struct Matches<'c> {
+    /// Patterns that match, the most specific first.
+    pub matched: Vec<PatternMatch<'c>>,
+    /// Patterns whose heap conditions hold but whose goroutine conditions could not be
+    /// checked, because no goroutine profile was captured.
+    pub unsettled: Vec<&'c Pattern>,
+}
+
+/// How a condition stands.
+enum Standing {
+    Holds,
+    Fails,
+    /// The evidence it needs was not captured.
+    Unknown,
+}
+
+/// Matches a finding. `heap` is its heap side (`None` for one that rests on goroutines
+/// alone), `all` every stack of the run, from which patterns may gather.
+pub fn match_patterns<'c>(
+    catalogue: &'c Catalogue,
+    view: &EvidenceView,
+    heap: Option<&HeapView>,
+    all: &HeapView,
+) -> Matches<'c> {
+    let mut matches = Matches::default();
+    for pattern in catalogue.patterns() {
+        match_one(pattern, view, heap, all, &mut matches);
+    }
+    matches.matched.sort_by_key(|found| std::cmp::Reverse(found.pattern.specificity));
+    matches
+}
+
+fn match_one<'c>(
+    pattern: &'c Pattern,
+    view: &EvidenceView,
+    heap: Option<&HeapView>,
+    all: &HeapView,
+    matches: &mut Matches<'c>,
+) {
+    let mut held: Vec<&str> = Vec::new();
+    let mut found = PatternMatch {
+        pattern,
+        variant: None,
+        evidence: Vec::new(),
+        met: Vec::new(),
+        gathered: Vec::new(),
+        crowds: Vec::new(),
+    };
+    let mut is_unsettled = false;
+    for condition in &pattern.heap {
+        // A finding that rests on goroutines alone has no heap growth to judge by shares:
+        // what the pattern gathers is attached to it.
+        let own = heap.unwrap_or(all);
+        let reading = read_heap(condition, view, own);
+        if condition.gathers {
+            found.gathered.extend(stacks_that_meet(condition, view, all).map(|s| s.bucket));
+        }
+        match heap {
+            Some(_) if !reading.holds && condition.required => return,
+            _ => {}
+        }
+        if reading.holds {
+            held.push(&condition.id);
+            found.evidence.push(reading.sentence);
+            found.met.extend(stacks_that_meet(condition, view, own).map(|s| s.bucket));
+        }
+    }
+    for condition in &pattern.goroutines {
+        let reading = read_goroutines(condition, view);
+        match reading.standing {
+            Standing::Fails if condition.required => return,
+            Standing::Unknown if condition.required => is_unsettled = true,
+            Standing::Holds => {
+                held.push(&condition.id);
+                found.evidence.push(reading.sentence);
+                found.crowds.extend(reading.crowds);
+            }
+            _ => {}
+        }
+    }
+    // Without heap growth of its own a finding must be about the goroutines that grew.
+    if heap.is_none() && !pattern.goroutines.iter().any(|c| c.required) {
+        return;
+    }
+    if is_unsettled {
+        matches.unsettled.push(pattern);
+        return;
+    }
+    let holds = |id: &String| held.contains(&id.as_str());
+    found.variant = pattern
+        .variant
+        .iter()
+        .find(|v| v.when.iter().all(holds) && !v.when_not.iter().any(holds));
+    for numbers in [&mut found.met, &mut found.gathered] {
+        numbers.sort_unstable();
+        numbers.dedup();
+    }
+    found.crowds.sort_unstable();
+    found.crowds.dedup();
+    matches.matched.push(found);
+}
+
+struct HeapReading {
+    holds: bool,
+    sentence: String,
+}
+
+fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) -> HeapReading {
+    let (mut bytes, mut stacks) = (0.0, 0usize);
+    for stack in stacks_that_meet(condition, view, heap) {
+        bytes += stack.weight;
+        stacks += 1;
+    }
+    let share = if heap.total > 0.0 { bytes / heap.total } else { 0.0 };
+    let least = match view.is_single {
+        true => condition.suspect_share,
+        false => condition.min_share,
+    };
+    let churn_fits = view.is_single
+        || match (condition.min_churn, condition.max_churn) {
+            (None, None) => true,
+            (least, most) => heap.churn.is_some_and(|churn| {
+                least.is_none_or(|least| churn >= least) && most.is_none_or(|most| churn <= most)
+            }),
+        };
+    let number = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |v| format!("{v:.1}"));
+    let sentence = fill(
+        &condition.says,
+        &[
+            ("bytes", size(bytes)),
+            ("share", format!("{:.0} %", share * 100.0)),
+            ("stacks", stacks.to_string()),
+            ("churn", number(heap.churn)),
+            ("retention", number(heap.retention)),
+        ],
+    );
+    HeapReading {
+        holds: stacks > 0 && share >= least && churn_fits,
+        sentence,
+    }
+}
+
+fn stacks_that_meet<'h>(
+    condition: &'h HeapCondition,
+    view: &'h EvidenceView,
+    heap: &'h HeapView,
+) -> impl Iterator<Item = &'h super::view::WeighedStack> {
+    heap.stacks.iter().filter(move |stack| {
+        let fits_size = condition
+            .object_size
+            .is_none_or(|[least, most]| (least..=most).contains(&stack.size));
+        let fits_site = condition.site.as_ref().is_none_or(|expression| {
+            let site = view.sites.site(stack.stack);
+            site.is_some_and(|frame| view.is_match(expression, frame))
+        });
+        fits_size && fits_site && fits_frames(condition, view, stack.stack)
+    })
+}
+
+fn fits_frames(
+    condition: &HeapCondition,
+    view: &EvidenceView,
+    stack: crate::profile::StackId,
+) -> bool {
+    if condition.through.is_empty() && condition.without.is_none() {
+        return true;
+    }
+    let mut wanted = condition.through.iter().peekable();
+    for frame in view.sites.frames(stack) {
+        if let Some(expression) = &condition.without
+            && view.is_match(expression, frame)
+        {
+            return false;
+        }
+        if wanted.peek().is_some_and(|expression| view.is_match(expression, frame)) {
+            wanted.next();
+        }
+    }
+    wanted.peek().is_none()
+}
+
+struct GoroutineReading {
+    standing: Standing,
+    sentence: String,
+    crowds: Vec<usize>,
+}
+
+fn read_goroutines(condition: &GoroutineCondition, view: &EvidenceView) -> GoroutineReading {
+    let mut reading = GoroutineReading {
+        standing: Standing::Unknown,
+        sentence: String::new(),
+        crowds: Vec::new(),
+    };
+    if view.crowds.is_empty() {
+        return reading;
+    }
+    let points = view.crowds.points;
+    let mut counts = vec![0u64; points];
+    let mut states: BTreeMap<String, u64> = BTreeMap::new();
+    let mut insides: HashMap<CanonId, (u64, Frame)> = HashMap::new();
+    for (index, crowd) in view.crowds.crowds.iter().enumerate() {
+        let frames = view.crowd_frames(crowd);
+        let Some(at) = view.position(&frames, &condition.frame) else {
+            continue;
+        };
+        let inside = view.application_inside(&frames, at);
+        let below_fits = condition
+            .below
+            .as_ref()
+            .is_none_or(|below| frames[..at].iter().any(|&frame| view.is_match(below, frame)));
+        let without_fits = condition
+            .without
+            .as_ref()
+            .is_none_or(|without| view.position(&frames, without).is_none());
+        if !below_fits || !without_fits || (condition.inside_application && inside.is_none()) {
+            continue;
+        }
+        let mut is_met = false;
+        for (point, group) in &crowd.groups {
+            let state = group.state.map(|state| view.sites.symbols().str(state));
+            let state_fits = match (&condition.state, state) {
+                (Some(expression), Some(state)) => expression.is_match(state),
+                _ => true,
+            };
+            if !state_fits {
+                continue;
+            }
+            is_met = true;
+            counts[*point] += group.count;
+            if let Some(state) = state {
+                *states.entry(state.to_owned()).or_default() += group.count;
+            }
+            if let Some(frame) = inside {
+                let canon = view.sites.canon(frame.function);
+                insides.entry(canon).or_insert((0, frame)).0 += group.count;
+            }
+        }
+        if is_met {
+            reading.crowds.push(index);
+        }
+    }
+    let seen = counts.iter().filter(|&&count| count > 0).count();
+    let last = counts.last().copied().unwrap_or(0);
+    let seconds = view.crowds.seconds.as_deref();
+    let trend_fits = view.is_single
+        || match condition.trend {
+            Trend::Any => true,
+            Trend::Growing => is_growing(&counts, seconds),
+            Trend::Steady => !is_growing(&counts, seconds),
+        };
+    let equal_fits = view.is_single
+        || condition.equal_growth.iter().all(|expression| {
+            is_equal(growth_of(&counts), growth_of(&counts_of(expression, view)))
+        });
+    let holds = if condition.absent {
+        seen == 0
+    } else {
+        seen > 0
+            && last >= condition.min_count
+            && seen as f64 >= condition.in_snapshots * points as f64
+            && trend_fits
+            && equal_fits
+    };
+    reading.standing = if holds { Standing::Holds } else { Standing::Fails };
+    let most = |counts: &BTreeMap<String, u64>| {
+        let most = counts.iter().max_by_key(|(_, count)| **count);
+        most.map_or_else(|| "unknown".to_owned(), |(state, _)| state.clone())
+    };
+    let inside = insides
+        .values()
+        .max_by_key(|(count, frame)| (*count, *frame))
+        .map_or("", |(_, frame)| view.sites.symbols().function_name(frame.function));
+    reading.sentence = fill(
+        &condition.says,
+        &[
+            ("before", counts.first().copied().unwrap_or(0).to_string()),
+            ("after", last.to_string()),
+            ("seen", seen.to_string()),
+            ("snapshots", points.to_string()),
+            ("state", most(&states)),
+            ("inside", inside.to_owned()),
+        ],
+    );
+    reading
+}
+
+fn counts_of(expression: &super::Expression, view: &EvidenceView) -> Vec<u64> {
+    let mut counts = vec![0u64; view.crowds.points];
+    for crowd in &view.crowds.crowds {
+        if view.position(&view.crowd_frames(crowd), expression).is_some() {
+            for (sum, count) in counts.iter_mut().zip(&crowd.counts) {
+                *sum += count;
+            }
+        }
+    }
+    counts
+}
+
+fn is_equal(a: i64, b: i64) -> bool {
+    let larger = a.abs().max(b.abs());
+    larger > 0 && ((a - b).abs() as f64) <= EQUAL_WITHIN * larger as f64
+}
+
+/// Replaces `{name}` by its value; a name that is not known stays as it is.
+fn fill(template: &str, values: &[(&str, String)]) -> String {
+    let mut out = String::with_capacity(template.len() + 32);
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let (before, tail) = rest.split_at(open);
+        out.push_str(before);
+        let value = tail.find('}').and_then(|close| {
+            let name = &tail[1..close];
+            let (_, value) = values.iter().find(|(known, _)| *known == name)?;
+            Some((value, close))
+        });
+        match value {
+            Some((value, close)) => {
+                // Filled in once: braces within a value are text.
+                out.push_str(value);
+                rest = &tail[close + 1..];
+            }
+            None => {
+                out.push('{');
+                rest = &tail[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_filled_once() {
+        let values = [("a", "{b}".to_owned()), ("b", "x".to_owned())];
+        assert_eq!(fill("1 {a} 2 {b} {c} {", &values), "1 {b} 2 x {c} {");
+    }
+
+    #[test]
+    fn growth_is_equal_within_a_tenth() {
+        assert!(is_equal(100, 91));
+        assert!(!is_equal(100, 89));
+        assert!(!is_equal(0, 0), "nothing grew");
+    }
+}

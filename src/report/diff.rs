@@ -1,0 +1,93 @@
+//! The site table of two snapshots, for people.
+
+use super::Layout;
+use super::columns::{Columns, Row};
+use super::names::place;
+use super::printer::{Printer, Role, Span};
+use super::units::{change, counted, duration, from_to, rate, signed_count, size};
+use crate::diagnosis::{Diff, DiffRow, DiffSide, RowVerdict};
+
+/// Columns of a label.
+const LABEL: usize = 12;
+
+/// Lays a diff out for a terminal.
+pub fn diff_table(diff: &Diff, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    print_side(&mut printer, "before", &diff.before);
+    print_side(&mut printer, "after", &diff.after);
+    printer.labelled(0, LABEL, "change", &total(diff));
+    if let Some(limit) = diff.total.detection_limit_bytes {
+        let text = format!(
+            "growth of less than {} at one place cannot be told from noise (~)",
+            size(limit)
+        );
+        printer.labelled(0, LABEL, "noise", &text);
+    }
+    printer.gap();
+    let columns = Columns {
+        headings: vec!["verdict", "change", "before → after", "objects"],
+        left: vec![0],
+        least_name: 50,
+        may_split: true,
+    };
+    let rows: Vec<Row> = diff.rows.iter().map(row).collect();
+    columns.print(&mut printer, 0, 0, "", &rows);
+    if rows.is_empty() && diff.unshown.rows == 0 {
+        printer.line(0, &[Span::plain("no allocation site holds anything in either")]);
+    }
+    if diff.unshown.rows > 0 {
+        let text =
+            format!("… {}, {}", counted(diff.unshown.rows, "more site"), change(diff.unshown.bytes, None));
+        printer.line(0, &[Span::new(Role::Faint, text)]);
+    }
+    if !diff.warnings.is_empty() {
+        printer.gap();
+    }
+    for warning in &diff.warnings {
+        printer.labelled(0, LABEL, "warning", warning);
+    }
+    printer.finish()
+}
+
+fn print_side(printer: &mut Printer, label: &str, side: &DiffSide) {
+    let mut facts = vec![side.source.clone()];
+    facts.extend(side.taken_at.clone());
+    facts.push(format!("{} in use", size(side.inuse_bytes as f64)));
+    match side.sampling_period {
+        Some(1) => facts.push("every allocation recorded".to_owned()),
+        Some(period) => facts.push(format!("one sample per {}", size(period as f64))),
+        None => {}
+    }
+    printer.labelled(0, LABEL, label, &facts.join(", "));
+}
+
+/// `+9.1 ±1.3 MiB over 50 min`, and the rate.
+fn total(diff: &Diff) -> String {
+    let total = &diff.total;
+    let mut text = change(total.delta_bytes as f64, total.sd_bytes);
+    if let Some(seconds) = total.seconds.filter(|seconds| *seconds > 0.0) {
+        let per_hour = total.delta_bytes as f64 * 3600.0 / seconds;
+        text.push_str(&format!(" over {}, {}", duration(seconds), rate(per_hour)));
+    }
+    text
+}
+
+fn row(row: &DiffRow) -> Row {
+    let (role, verdict) = match row.verdict {
+        RowVerdict::Grew => (Role::Caution, "grew"),
+        RowVerdict::Shrank => (Role::Good, "shrank"),
+        RowVerdict::WithinNoise => (Role::Plain, "~"),
+        RowVerdict::Unknown => (Role::Plain, "?"),
+    };
+    Row {
+        role,
+        figures: vec![
+            verdict.to_owned(),
+            change(row.delta_bytes as f64, row.sd_bytes),
+            from_to(row.before_bytes as f64, row.after_bytes as f64),
+            signed_count(row.delta_objects),
+        ],
+        name: row.function.clone(),
+        place: place(row.file.as_deref(), row.line),
+    }
+}

@@ -1,0 +1,208 @@
+//! One finding: what grows, who is to blame, why, and what to do.
+
+use super::columns::{Columns, Row};
+use super::names::{brief, place, shorten};
+use super::printer::{Printer, Role, Span};
+use super::sanitize::sanitize;
+use super::sparkline::sparkline;
+use super::units::{
+    change, count, counted, duration, from_to, percent, rate_with_interval, size, size_with_error,
+};
+use super::wrap::width_of;
+use crate::diagnosis::{
+    Culprit, Finding, FindingGoroutines, FindingGrowth, FindingSite, FindingVerdict,
+};
+
+const INDENT: usize = 6;
+/// Columns of a label.
+const LABEL: usize = 12;
+
+pub(super) fn print_finding(printer: &mut Printer, finding: &Finding) {
+    print_title(printer, finding);
+    printer.paragraph(Role::Plain, INDENT, &finding.title);
+    printer.gap();
+    if let Some(culprit) = &finding.culprit {
+        print_culprit(printer, culprit);
+    }
+    print_path(printer, &finding.path);
+    if let Some(growth) = &finding.growth {
+        printer.labelled(INDENT, LABEL, "growth", &growth_facts(growth, finding));
+    }
+    print_sites(printer, finding);
+    print_goroutines(printer, &finding.goroutines);
+    for (number, sentence) in finding.evidence.iter().enumerate() {
+        printer.labelled(INDENT, LABEL, if number == 0 { "evidence" } else { "" }, sentence);
+    }
+    printer.labelled(INDENT, LABEL, "why", &finding.why);
+    printer.labelled(INDENT, LABEL, "fix", &finding.fix);
+    if let Some(other) = &finding.also_matches {
+        printer.labelled(INDENT, LABEL, "or else", &format!("{other} fits as well, but less closely"));
+    }
+    if let Some(pattern) = &finding.pattern {
+        printer.labelled(INDENT, LABEL, "more", &format!("heapdrift explain {pattern}"));
+    }
+    if printer.is_verbose() {
+        for (number, reference) in finding.references.iter().enumerate() {
+            printer.labelled(INDENT, LABEL, if number == 0 { "see" } else { "" }, reference);
+        }
+    }
+}
+
+/// `LEAK  logger-promise-chain        +11.4 MiB/h (95 %: 10.2 to 12.6)`
+fn print_title(printer: &mut Printer, finding: &Finding) {
+    let (role, word) = match finding.verdict {
+        FindingVerdict::Leak => (Role::Alarm, "LEAK"),
+        FindingVerdict::Growing => (Role::Caution, "GROWING"),
+        FindingVerdict::Suspect => (Role::Caution, "SUSPECT"),
+        FindingVerdict::Plateauing => (Role::Note, "PLATEAUING"),
+        FindingVerdict::Step => (Role::Note, "STEP"),
+        FindingVerdict::Sawtooth => (Role::Note, "SAWTOOTH"),
+    };
+    let name = finding.pattern.as_deref().unwrap_or("growth without a known pattern");
+    let left = vec![
+        Span::new(role, format!("{word:<width$}", width = INDENT - 2)),
+        Span::plain("  "),
+        Span::new(Role::Strong, name),
+    ];
+    let right = match (&finding.growth, finding.share) {
+        (Some(growth), _) => match growth.bytes_per_hour {
+            Some(rate) => rate_with_interval(rate, growth.ci95),
+            None => change(growth.bytes, growth.sd_bytes),
+        },
+        (None, Some(share)) => format!("{} of the heap", percent(share)),
+        (None, None) => String::new(),
+    };
+    printer.line_with_right(0, left, Span::new(role, right));
+}
+
+fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
+    let place = place(culprit.file.as_deref(), culprit.line);
+    let gap = if place.is_empty() { 0 } else { 2 };
+    let room = printer.width().saturating_sub(INDENT + LABEL);
+    let for_name = room.saturating_sub(gap + width_of(&place));
+    let function = sanitize(&culprit.function).into_owned();
+    let label = Span::new(Role::Faint, format!("{:<LABEL$}", "culprit"));
+    let name = Span::new(Role::Strong, shorten(&function, for_name));
+    printer.line_with_right(INDENT, vec![label, name], Span::plain(shorten(&place, room)));
+    let seen = match culprit.seen_in {
+        "goroutine" => "seen on goroutines",
+        _ => "seen on heap stacks",
+    };
+    let basis = match culprit.basis.is_empty() {
+        true => seen.to_owned(),
+        false => format!("{} ({seen})", culprit.basis),
+    };
+    printer.labelled_as(Role::Faint, INDENT, LABEL, "", &basis);
+}
+
+fn print_path(printer: &mut Printer, path: &[String]) {
+    if path.len() > 1 {
+        let names: Vec<&str> = path.iter().map(|name| brief(name)).collect();
+        printer.labelled(INDENT, LABEL, "path", &names.join(" → "));
+    }
+}
+
+/// `+9.1 ±1.3 MiB, +12,345 objects, p = 1.2e-9; 98.0 % of what is allocated here stays`
+fn growth_facts(growth: &FindingGrowth, finding: &Finding) -> String {
+    let mut facts = vec![change(growth.bytes, growth.sd_bytes)];
+    if growth.objects != 0.0 {
+        let sign = if growth.objects > 0.0 { "+" } else { "" };
+        facts.push(format!("{sign}{} objects", count(growth.objects.round() as i64)));
+    }
+    if let Some(share) = finding.share {
+        facts.push(format!("{} of the heap in the end", percent(share)));
+    }
+    if let Some(p) = growth.p_value {
+        facts.push(p_value(p));
+    }
+    if let Some(retention) = growth.retention {
+        facts.push(format!("{:.0} % of what was allocated here is still in use", retention * 100.0));
+    }
+    if let Some(churn) = growth.churn {
+        facts.push(format!("{churn:.1} bytes allocated per byte of growth"));
+    }
+    facts.push(format!("confidence {:.0} %", finding.confidence * 100.0));
+    facts.join(", ")
+}
+
+/// `p = 0.013`, `p < 1e-9`.
+fn p_value(p: f64) -> String {
+    match p {
+        p if p < 1e-9 => "p < 1e-9".to_owned(),
+        p if p < 0.001 => format!("p = {p:.0e}"),
+        p => format!("p = {p:.3}"),
+    }
+}
+
+fn print_sites(printer: &mut Printer, finding: &Finding) {
+    let is_single = finding.sites.iter().all(|site| site.before.is_none());
+    let rows: Vec<Row> = finding.sites.iter().map(|site| site_row(site, is_single)).collect();
+    let columns = Columns {
+        headings: Vec::new(),
+        left: vec![if is_single { 1 } else { 2 }],
+        least_name: 40,
+        may_split: true,
+    };
+    columns.print(printer, INDENT, LABEL, "sites", &rows);
+    let unshown = &finding.sites_unshown;
+    if unshown.rows > 0 {
+        let text = format!("… {}, {}", counted(unshown.rows, "more site"), size(unshown.bytes));
+        printer.labelled(INDENT, LABEL, if rows.is_empty() { "sites" } else { "" }, &text);
+    }
+}
+
+fn site_row(site: &FindingSite, is_single: bool) -> Row {
+    let object = site.object_size.map_or_else(String::new, |bytes| format!("{} each", size(bytes as f64)));
+    let figures = match (is_single, site.before, site.delta) {
+        (false, Some(before), Some(delta)) => vec![
+            from_to(before, site.after),
+            change(delta, site.sd),
+            sparkline(&site.series),
+            object,
+        ],
+        (false, ..) => vec![size(site.after), String::new(), sparkline(&site.series), object],
+        (true, ..) => vec![size_with_error(site.after, site.sd), object],
+    };
+    Row {
+        role: Role::Plain,
+        figures,
+        name: site.function.clone(),
+        place: place(site.file.as_deref(), site.line),
+    }
+}
+
+fn print_goroutines(printer: &mut Printer, groups: &[FindingGoroutines]) {
+    for (number, group) in groups.iter().enumerate() {
+        let count_of = |number: u64| count(i64::try_from(number).unwrap_or(i64::MAX));
+        let values: Vec<f64> = group.series.iter().map(|number| *number as f64).collect();
+        let figures = match group.series.len() {
+            0 | 1 => count_of(group.after),
+            _ => format!(
+                "{} → {}  {}",
+                count_of(group.before),
+                count_of(group.after),
+                sparkline(&values)
+            ),
+        };
+        let label = if number == 0 { "goroutines" } else { "" };
+        let room = printer.width().saturating_sub(INDENT + LABEL + width_of(&figures) + 2);
+        printer.line(
+            INDENT,
+            &[
+                Span::new(Role::Faint, format!("{label:<LABEL$}")),
+                Span::plain(figures),
+                Span::plain("  "),
+                Span::plain(shorten(&sanitize(&group.function), room)),
+            ],
+        );
+        let mut facts: Vec<String> = Vec::new();
+        facts.extend(group.state.clone());
+        facts.extend(
+            group.wait_minutes.map(|minutes| format!("waiting up to {}", duration(f64::from(minutes) * 60.0))),
+        );
+        facts.extend(group.created_by.as_ref().map(|by| format!("started by {}", brief(by))));
+        if !facts.is_empty() {
+            printer.labelled_as(Role::Faint, INDENT, LABEL, "", &facts.join(", "));
+        }
+    }
+}

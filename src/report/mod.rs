@@ -1,0 +1,53 @@
+//! How a [`Diagnosis`](crate::diagnosis::Diagnosis), a diff or a page of the catalogue is shown.
+//!
+//! One file a format. Each report is a function from a result and a [`Layout`] to a string:
+//! it does no I/O, asks no terminal and reads no clock.
+//!
+//! Every text that a report writes goes through [`sanitize`]: names come from profiles, and a
+//! profile is untrusted. This module knows results and their words; it must not know where
+//! they came from, and it computes no figure that the result does not hold.
+
+mod columns;
+mod diff;
+mod explain;
+mod finding;
+mod json;
+mod names;
+mod printer;
+mod rows;
+mod sanitize;
+mod sparkline;
+mod table;
+mod top;
+mod units;
+mod wrap;
+
+pub use diff::diff_table;
+pub use explain::{pattern_list, pattern_page};
+pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, TOP_SCHEMA, to_json};
+pub use rows::{cut_diagnosis, cut_diff, cut_top};
+pub use sanitize::sanitize;
+pub use table::diagnosis_table;
+pub use top::top_table;
+
+/// How a report for people is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Columns to fill; no line is wider, unless it is code of a page.
+    pub width: usize,
+    /// Whether ANSI colours are written.
+    pub color: bool,
+    /// Whether inputs and references are listed.
+    pub verbose: bool,
+}
+
+impl Default for Layout {
+    /// 80 columns, no colour.
+    fn default() -> Self {
+        Self {
+            width: 80,
+            color: false,
+            verbose: false,
+        }
+    }
+}

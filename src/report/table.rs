@@ -1,0 +1,269 @@
+//! The report of a diagnosis for people: the answer first, then its reasons.
+
+use super::finding::print_finding;
+use super::printer::{Printer, Role, Span};
+use super::sparkline::sparkline;
+use super::units::{
+    count, counted, duration, from_to_with_errors, hours, hours_from_to, rate_with_interval, size,
+    size_with_error,
+};
+use super::Layout;
+use crate::diagnosis::{Diagnosis, FindingVerdict, Forecast, Input, MemoryBreakdown, Verdict};
+
+/// Columns of a label.
+const LABEL: usize = 12;
+
+/// Lays a diagnosis out for a terminal.
+pub fn diagnosis_table(diagnosis: &Diagnosis, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    print_header(&mut printer, diagnosis);
+    for finding in &diagnosis.findings {
+        printer.gap();
+        print_finding(&mut printer, finding);
+    }
+    print_not_a_leak(&mut printer, diagnosis);
+    if let Some(memory) = &diagnosis.memory {
+        print_memory(&mut printer, memory);
+    }
+    print_list(&mut printer, Role::Caution, "warning", &diagnosis.warnings);
+    print_list(&mut printer, Role::Strong, "next", &diagnosis.next_steps);
+    if printer.is_verbose() {
+        print_inputs(&mut printer, &diagnosis.inputs);
+    }
+    printer.finish()
+}
+
+fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
+    let (role, word) = match diagnosis.verdict {
+        Verdict::Leak => (Role::Alarm, "LEAK"),
+        Verdict::Growing => (Role::Caution, "GROWING"),
+        Verdict::Undecided => (Role::Caution, "UNDECIDED"),
+        Verdict::Steady => (Role::Good, "STEADY"),
+        Verdict::Shrinking => (Role::Good, "SHRINKING"),
+    };
+    let answer = format!("{word}: {}", answer(diagnosis));
+    printer.labelled_as(role, 0, LABEL, "verdict", &answer);
+    printer.labelled(0, LABEL, "series", &series_facts(diagnosis));
+    print_heap(printer, diagnosis);
+    let goroutines = &diagnosis.totals.goroutines;
+    if let (Some(first), Some(last)) = (goroutines.first(), goroutines.last()) {
+        let values: Vec<f64> = goroutines.iter().map(|number| *number as f64).collect();
+        let text = match goroutines.len() {
+            1 => count_of(*last),
+            _ => format!("{} → {}  {}", count_of(*first), count_of(*last), sparkline(&values)),
+        };
+        print_wide(printer, "goroutines", &text);
+    }
+    if let Some(text) = noise(diagnosis) {
+        printer.labelled(0, LABEL, "noise", &text);
+    }
+    if let Some(text) = limit(&diagnosis.forecast) {
+        printer.labelled(0, LABEL, "limit", &text);
+    }
+}
+
+/// The verdict in a sentence.
+fn answer(diagnosis: &Diagnosis) -> String {
+    let number = |verdict: FindingVerdict| {
+        diagnosis.findings.iter().filter(|finding| finding.verdict == verdict).count()
+    };
+    let window = match diagnosis.series.window_seconds {
+        Some(seconds) if seconds > 0.0 => format!(" in {}", duration(seconds)),
+        _ => String::new(),
+    };
+    match diagnosis.verdict {
+        Verdict::Leak => match number(FindingVerdict::Leak) {
+            0 | 1 => "memory grows in every third of the window".to_owned(),
+            causes => format!("memory grows in every third of the window, for {causes} causes"),
+        },
+        Verdict::Growing => {
+            "memory grew beyond noise; whether it is a leak needs more snapshots or a longer window"
+                .to_owned()
+        }
+        Verdict::Steady if diagnosis.findings.is_empty() => {
+            format!("nothing grew beyond noise{window}")
+        }
+        Verdict::Steady => format!("nothing grows without end{window}; see below for what moved"),
+        Verdict::Shrinking => format!("the heap fell beyond noise{window}"),
+        Verdict::Undecided if diagnosis.series.snapshots == 1 => {
+            match number(FindingVerdict::Suspect) {
+                0 => "one snapshot shows what is in use, not what grows".to_owned(),
+                1 => "one snapshot shows what is in use, not what grows; it looks like one known pattern".to_owned(),
+                many => format!("one snapshot shows what is in use, not what grows; it looks like {many} known patterns"),
+            }
+        }
+        Verdict::Undecided => "memory moved, but these snapshots do not settle how".to_owned(),
+    }
+}
+
+/// `6 snapshots over 50 min of one process, 6 GC points, one sample per 512.0 KiB`.
+fn series_facts(diagnosis: &Diagnosis) -> String {
+    let series = &diagnosis.series;
+    let mut facts = counted(series.snapshots, "snapshot");
+    if series.snapshots > 1 {
+        if let Some(seconds) = series.window_seconds {
+            facts.push_str(&format!(" over {}", duration(seconds)));
+        }
+        facts.push_str(" of one process");
+        if series.gc_points > 0 {
+            facts.push_str(&format!(", {}", counted(series.gc_points, "GC point")));
+        }
+        if let Some(cycles) = series.gc_cycles {
+            facts.push_str(&format!(" in {} GC cycles", count_of(cycles)));
+        }
+    }
+    if series.repeats > 0 {
+        facts.push_str(&format!(", {} of a cycle already seen", count_of(series.repeats as u64)));
+    }
+    if series.restarts > 0 {
+        facts.push_str(&format!(", {} before or after left aside", counted(series.restarts, "other run")));
+    }
+    match series.sampling_period {
+        Some(1) => facts.push_str(", every allocation recorded"),
+        Some(period) => facts.push_str(&format!(", one sample per {}", size(period as f64))),
+        None => {}
+    }
+    facts
+}
+
+fn print_heap(printer: &mut Printer, diagnosis: &Diagnosis) {
+    let totals = &diagnosis.totals;
+    let Some(last) = totals.last_bytes else {
+        return;
+    };
+    let Some(first) = totals.first_bytes.filter(|_| totals.series.len() > 1) else {
+        let text = format!("{} in use", size_with_error(last as f64, totals.last_sd));
+        return print_wide(printer, "heap", &text);
+    };
+    let sizes = from_to_with_errors((first as f64, totals.first_sd), (last as f64, totals.last_sd));
+    let values: Vec<f64> = totals.series.iter().map(|bytes| *bytes as f64).collect();
+    print_wide(printer, "heap", &format!("{sizes}  {}", sparkline(&values)));
+    if let Some(rate) = totals.bytes_per_hour {
+        print_wide(printer, "", &rate_with_interval(rate, totals.ci95));
+    }
+}
+
+/// A labelled text whose spaces are kept: a sparkline must not be torn from its figures.
+fn print_wide(printer: &mut Printer, label: &str, text: &str) {
+    printer.line(
+        0,
+        &[
+            Span::new(Role::Faint, format!("{label:<LABEL$}")),
+            Span::plain(text),
+        ],
+    );
+}
+
+/// How small a leak could have been missed.
+fn noise(diagnosis: &Diagnosis) -> Option<String> {
+    let series = &diagnosis.series;
+    let limit = series.detection_limit_bytes?;
+    let hours = series.window_seconds.map(|seconds| seconds / 3600.0).filter(|hours| *hours > 0.0);
+    let per_hour = hours.map_or_else(String::new, |hours| format!(" ({}/h)", size(limit / hours)));
+    Some(match diagnosis.verdict {
+        Verdict::Steady | Verdict::Shrinking => format!(
+            "a leak of less than {}{per_hour} at one place would not have been seen in this window",
+            size(limit)
+        ),
+        _ => format!(
+            "growth of less than {}{per_hour} at one place cannot be told from noise in this window",
+            size(limit)
+        ),
+    })
+}
+
+fn limit(forecast: &Forecast) -> Option<String> {
+    let limit = size(forecast.limit_bytes? as f64);
+    Some(match (forecast.earliest_hours, forecast.latest_hours, &forecast.reason) {
+        (_, _, Some(reason)) => format!("{limit}: {reason}"),
+        (Some(earliest), Some(latest), None) => {
+            format!("{limit} reached in {}", hours_from_to(earliest, latest))
+        }
+        (Some(earliest), None, None) => format!("{limit} reached in {} at the earliest", hours(earliest)),
+        (None, ..) => format!("{limit}: no forecast"),
+    })
+}
+
+fn print_not_a_leak(printer: &mut Printer, diagnosis: &Diagnosis) {
+    if diagnosis.not_a_leak.is_empty() {
+        return;
+    }
+    printer.gap();
+    printer.line(0, &[Span::new(Role::Note, "NOT A LEAK OF THE HEAP")]);
+    for entry in &diagnosis.not_a_leak {
+        let text = match entry.bytes {
+            Some(bytes) => format!("{} ({}): {}", entry.name, size(bytes), entry.text),
+            None => format!("{}: {}", entry.name, entry.text),
+        };
+        printer.paragraph(Role::Plain, 6, &text);
+    }
+}
+
+fn print_memory(printer: &mut Printer, memory: &MemoryBreakdown) {
+    let unsigned = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
+    let parts: Vec<String> = [
+        ("in use by the profile", memory.profile_inuse.map(|bytes| bytes as f64)),
+        ("live and unswept", unsigned(memory.heap_alloc)),
+        ("spans in use", unsigned(memory.heap_inuse)),
+        ("idle, kept", unsigned(memory.heap_idle_kept)),
+        ("given back", unsigned(memory.heap_released)),
+        ("stacks", unsigned(memory.stacks)),
+        ("runtime", unsigned(memory.runtime)),
+        ("from the system", unsigned(memory.sys)),
+        ("peak resident", unsigned(memory.max_rss)),
+    ]
+    .into_iter()
+    .filter_map(|(what, bytes)| Some(format!("{what} {}", size(bytes?))))
+    .collect();
+    if !parts.is_empty() {
+        printer.gap();
+        printer.labelled(0, LABEL, "memory", &parts.join(", "));
+    }
+}
+
+/// Sentences under one label, each on a line of its own.
+fn print_list(printer: &mut Printer, role: Role, label: &str, sentences: &[String]) {
+    if sentences.is_empty() {
+        return;
+    }
+    printer.gap();
+    for sentence in sentences {
+        let text = super::sanitize(sentence);
+        let lines = super::wrap::wrap(&text, printer.width().saturating_sub(LABEL));
+        for (number, line) in lines.iter().enumerate() {
+            let label = if number == 0 { label } else { "" };
+            let spans = [Span::new(role, format!("{label:<LABEL$}")), Span::plain(line)];
+            printer.line(0, &spans);
+        }
+    }
+}
+
+fn print_inputs(printer: &mut Printer, inputs: &[Input]) {
+    if inputs.is_empty() {
+        return;
+    }
+    printer.gap();
+    printer.line(0, &[Span::new(Role::Faint, "inputs")]);
+    for input in inputs {
+        let mut facts = vec![input.kind.to_owned()];
+        facts.extend(input.taken_at.clone());
+        facts.extend(input.inuse_bytes.map(|bytes| size(bytes as f64)));
+        facts.extend(input.goroutines.map(|number| format!("{} goroutines", count_of(number))));
+        facts.extend(input.build_id.as_ref().map(|id| format!("build {}", short_id(id))));
+        if !input.used {
+            facts.push("not used".to_owned());
+        }
+        printer.paragraph(Role::Plain, 2, &format!("{}: {}", input.source, facts.join(", ")));
+        for warning in &input.warnings {
+            printer.paragraph(Role::Plain, 4, warning);
+        }
+    }
+}
+
+fn short_id(id: &str) -> String {
+    id.chars().take(12).collect()
+}
+
+fn count_of(number: u64) -> String {
+    count(i64::try_from(number).unwrap_or(i64::MAX))
+}

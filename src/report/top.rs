@@ -1,0 +1,71 @@
+//! The functions of one snapshot, as pprof's `top` shows them, with standard errors.
+
+use super::Layout;
+use super::columns::{Columns, Row};
+use super::printer::{Printer, Role, Span};
+use super::units::{count, counted, percent, size, size_with_error};
+use crate::diagnosis::{Top, TopRow};
+
+/// Columns of a label.
+const LABEL: usize = 12;
+
+/// Lays a top list out for a terminal.
+pub fn top_table(top: &Top, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    let mut facts = vec![top.source.clone()];
+    facts.extend(top.taken_at.clone());
+    match top.sampling_period {
+        Some(1) => facts.push("every allocation recorded".to_owned()),
+        Some(period) => facts.push(format!("one sample per {}", size(period as f64))),
+        None => {}
+    }
+    printer.labelled(0, LABEL, "profile", &facts.join(", "));
+    let total = format!("{} in use", size_with_error(top.total_bytes as f64, top.total_se));
+    printer.labelled(0, LABEL, "heap", &total);
+    printer.gap();
+    let columns = Columns {
+        headings: vec!["flat", "flat %", "cum", "cum %", "objects"],
+        left: Vec::new(),
+        least_name: 0,
+        may_split: false,
+    };
+    let rows: Vec<Row> = top.rows.iter().map(|row| top_row(row, top.total_bytes)).collect();
+    columns.print(&mut printer, 0, 0, "", &rows);
+    if rows.is_empty() && top.unshown.rows == 0 {
+        printer.line(0, &[Span::plain("nothing is in use")]);
+    }
+    if top.unshown.rows > 0 {
+        let text = format!(
+            "… {}, {} flat",
+            counted(top.unshown.rows, "more function"),
+            size(top.unshown.bytes)
+        );
+        printer.line(0, &[Span::new(Role::Faint, text)]);
+    }
+    if !top.warnings.is_empty() {
+        printer.gap();
+    }
+    for warning in &top.warnings {
+        printer.labelled(0, LABEL, "warning", warning);
+    }
+    printer.finish()
+}
+
+fn top_row(row: &TopRow, total: i64) -> Row {
+    let share = |bytes: i64| match total {
+        0 => percent(0.0),
+        total => percent(bytes as f64 / total as f64),
+    };
+    Row {
+        role: Role::Plain,
+        figures: vec![
+            size_with_error(row.flat_bytes as f64, row.flat_se),
+            share(row.flat_bytes),
+            size_with_error(row.cum_bytes as f64, row.cum_se),
+            share(row.cum_bytes),
+            count(row.flat_objects),
+        ],
+        name: row.function.clone(),
+        place: String::new(),
+    }
+}

@@ -1,0 +1,326 @@
+//! Decoded files into a series: joined by moment, ordered by clock, checked.
+
+use super::process::{forced_run, is_same_cycle, split_into_runs};
+use super::stem::natural_order;
+use super::{Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable};
+use crate::profile::{GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, SymbolTable};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One file as it came from a source.
+#[derive(Debug)]
+pub struct LoadedFile {
+    /// What the user calls it (a path, a URL); untrusted text.
+    pub source: String,
+    /// Files with the same key are of one moment.
+    pub moment: String,
+    /// Its content, or why there is none.
+    pub content: Result<ProfileFile, Skipped>,
+}
+
+/// Snapshots in time order, with the names that they share.
+#[derive(Debug, Default)]
+pub struct Series {
+    /// Names and stacks of all snapshots.
+    pub symbols: SymbolTable,
+    /// In time order.
+    pub snapshots: Vec<Snapshot>,
+    /// Runs of one process, in order of their first snapshot; every snapshot is in exactly one.
+    pub runs: Vec<Run>,
+    /// Files that were left out, with the reason of each.
+    pub left_out: Vec<(String, Skipped)>,
+    /// What the user should know, in the order found.
+    pub warnings: Vec<SeriesWarning>,
+}
+
+/// A memory file further than this from its heap profile is of another moment: without
+/// `gc=1` the last collection is up to two minutes old, and a clock may be a little ahead.
+const MEMORY_WINDOW_SECONDS: std::ops::RangeInclusive<i64> = -10..=600;
+/// Depths at which Go's runtime cuts a stack: before and since Go 1.23.
+const RUNTIME_STACK_DEPTHS: [usize; 2] = [32, 128];
+
+impl Series {
+    /// Joins, orders and checks the files. With `force`, profiles that cannot be compared
+    /// (deltas, saved diffs) and different processes are taken as if they could.
+    pub fn assemble(symbols: SymbolTable, files: Vec<LoadedFile>, force: bool) -> Self {
+        let mut series = Self {
+            symbols,
+            ..Self::default()
+        };
+        let mut moments: BTreeMap<String, Moment> = BTreeMap::new();
+        for file in files {
+            series.sort_into(&mut moments, file, force);
+        }
+        for (_, moment) in moments {
+            moment.into_snapshots(&mut series);
+        }
+        series.order();
+        series.runs = match force {
+            true if !series.snapshots.is_empty() => vec![forced_run(&series.snapshots)],
+            _ => split_into_runs(&series.snapshots),
+        };
+        series.mark_repeats();
+        series.warn_about_processes();
+        series.warn_about_error_estimates();
+        series.warn_about_truncated_stacks();
+        series
+    }
+
+    /// The run that is judged: the one with the most snapshots, of equal ones the latest.
+    pub fn main_run(&self) -> Option<&Run> {
+        self.runs.iter().max_by_key(|run| run.snapshots.len())
+    }
+
+    fn sort_into(
+        &mut self,
+        moments: &mut BTreeMap<String, Moment>,
+        file: LoadedFile,
+        force: bool,
+    ) {
+        let LoadedFile {
+            source,
+            moment,
+            content,
+        } = file;
+        let content = content.and_then(|content| match &content {
+            ProfileFile::Heap { heap, .. } if !force => match Unsuitable::of(heap) {
+                Some(reason) => Err(reason.into()),
+                None => Ok(content),
+            },
+            _ => Ok(content),
+        });
+        let content = match content {
+            Ok(content) => content,
+            Err(reason) => {
+                self.warnings.push(SeriesWarning::LeftOut {
+                    source_name: source.clone(),
+                    reason: reason.clone(),
+                });
+                self.left_out.push((source, reason));
+                return;
+            }
+        };
+        let moment = moments.entry(moment).or_default();
+        match content {
+            ProfileFile::Heap { heap, memory } => {
+                self.note_warnings(&source, &heap.warnings);
+                moment.heaps.push((source, *heap, memory.map(|m| *m)));
+            }
+            ProfileFile::Goroutines(goroutines) => {
+                self.note_warnings(&source, &goroutines.warnings);
+                moment.goroutines.push((source, goroutines));
+            }
+            ProfileFile::Memory(memory) => moment.memories.push((source, *memory)),
+        }
+    }
+
+    fn note_warnings(&mut self, source: &str, warnings: &[crate::profile::ProfileWarning]) {
+        for warning in warnings {
+            self.warnings.push(SeriesWarning::Profile {
+                source_name: source.to_owned(),
+                warning: warning.clone(),
+            });
+        }
+    }
+
+    fn order(&mut self) {
+        let without_time = self.snapshots.iter().filter(|s| s.taken_at.is_none()).count();
+        if without_time == 0 {
+            self.snapshots
+                .sort_by(|a, b| (a.taken_at, a.name()).cmp(&(b.taken_at, b.name())));
+            return;
+        }
+        if self.snapshots.len() > 1 {
+            self.warnings.push(SeriesWarning::NoTime {
+                count: without_time,
+            });
+        }
+        self.snapshots.sort_by(|a, b| natural_order(a.name(), b.name()));
+    }
+
+    fn mark_repeats(&mut self) {
+        let (mut repeats, mut intervals) = (0, 0);
+        for run in &self.runs {
+            let with_heap: Vec<usize> = run
+                .snapshots
+                .iter()
+                .copied()
+                .filter(|&index| self.snapshots[index].heap.is_some())
+                .collect();
+            for pair in with_heap.windows(2) {
+                intervals += 1;
+                let columns = |index: usize| self.snapshots[index].heap.as_ref().map(|h| &h.columns);
+                let (Some(before), Some(after)) = (columns(pair[0]), columns(pair[1])) else {
+                    continue;
+                };
+                if is_same_cycle(before, after) {
+                    self.snapshots[pair[1]].repeats_previous = true;
+                    repeats += 1;
+                }
+            }
+        }
+        if repeats > 0 {
+            self.warnings
+                .push(SeriesWarning::RepeatedCycle { repeats, intervals });
+        }
+    }
+
+    fn warn_about_processes(&mut self) {
+        let heaps = || self.snapshots.iter().filter_map(|s| s.heap.as_ref());
+        if heaps().count() > 1 && heaps().any(|h| !h.has_type("alloc_space")) {
+            self.warnings.push(SeriesWarning::NoAllocCounters);
+        }
+        let builds: BTreeSet<&str> = heaps().map(|h| h.build_id.as_str()).collect();
+        let rates: BTreeSet<i64> = heaps().map(|h| h.period).collect();
+        let (builds, rates_differ) = (builds.len(), rates.len() > 1);
+        if builds > 1 {
+            self.warnings.push(SeriesWarning::OtherBuild { builds });
+        }
+        if rates_differ {
+            let rates: Vec<_> = rates.iter().map(i64::to_string).collect();
+            self.warnings.push(SeriesWarning::OtherRate {
+                rates: rates.join(" and "),
+            });
+        }
+        if let [_, second, ..] = self.runs.as_slice() {
+            let ends_before_next =
+                |pair: &[Run]| pair[0].snapshots.last() < pair[1].snapshots.first();
+            let warning = if self.runs.windows(2).all(ends_before_next) {
+                SeriesWarning::Restarted {
+                    restarts: self.runs.len() - 1,
+                    first: self.snapshots[second.snapshots[0]].name().to_owned(),
+                }
+            } else {
+                SeriesWarning::SeveralProcesses {
+                    processes: self.runs.len(),
+                }
+            };
+            self.warnings.push(warning);
+        }
+    }
+
+    fn warn_about_error_estimates(&mut self) {
+        for snapshot in &self.snapshots {
+            if let Some(heap) = &snapshot.heap
+                && !heap.columns.is_empty()
+                && !heap.has_counts()
+            {
+                self.warnings.push(SeriesWarning::NoErrorEstimate {
+                    source_name: snapshot.name().to_owned(),
+                });
+            }
+        }
+    }
+
+    fn warn_about_truncated_stacks(&mut self) {
+        let mut cut = [BTreeSet::new(), BTreeSet::new()];
+        for heap in self.snapshots.iter().filter_map(|s| s.heap.as_ref()) {
+            for (row, &stack) in heap.columns.stack.iter().enumerate() {
+                if heap.columns.inuse_space[row] == 0 {
+                    continue;
+                }
+                let depth = self.symbols.stack(stack).count();
+                for (found, limit) in cut.iter_mut().zip(RUNTIME_STACK_DEPTHS) {
+                    if depth == limit {
+                        found.insert(stack);
+                    }
+                }
+            }
+        }
+        for (found, depth) in cut.iter().zip(RUNTIME_STACK_DEPTHS) {
+            // A whole stack can happen to have this depth; several of them are a cut.
+            if found.len() > 1 {
+                self.warnings.push(SeriesWarning::TruncatedStacks {
+                    stacks: found.len(),
+                    depth,
+                });
+            }
+        }
+    }
+}
+
+impl SourceKind {
+    fn of(self, name: String) -> SourceFile {
+        SourceFile { name, kind: self }
+    }
+}
+
+/// The files of one moment.
+#[derive(Default)]
+struct Moment {
+    heaps: Vec<(String, HeapProfile, Option<MemoryStats>)>,
+    goroutines: Vec<(String, GoroutineProfile)>,
+    memories: Vec<(String, MemoryStats)>,
+}
+
+impl Moment {
+    fn into_snapshots(mut self, series: &mut Series) {
+        // `heap?debug=1` beside a protobuf heap is there for its trailer only.
+        let is_text = |heap: &(String, HeapProfile, Option<MemoryStats>)| heap.2.is_some();
+        if self.heaps.len() > 1 && self.heaps.iter().filter(|heap| !is_text(heap)).count() == 1 {
+            let (texts, profile): (Vec<_>, Vec<_>) = self.heaps.into_iter().partition(is_text);
+            self.heaps = profile;
+            self.memories
+                .extend(texts.into_iter().filter_map(|(s, _, memory)| Some((s, memory?))));
+        }
+        let mut snapshots: Vec<Snapshot> = self
+            .heaps
+            .into_iter()
+            .map(|(source, heap, memory)| Snapshot {
+                sources: vec![SourceKind::Heap.of(source)],
+                taken_at: heap.time_nanos,
+                heap: Some(heap),
+                memory,
+                ..Snapshot::default()
+            })
+            .collect();
+        let joinable = snapshots.len() <= 1;
+        for (source, goroutines) in self.goroutines {
+            match snapshots.iter_mut().find(|s| joinable && s.goroutines.is_none()) {
+                Some(snapshot) => {
+                    snapshot.taken_at = snapshot.taken_at.or(goroutines.time_nanos);
+                    snapshot.sources.push(SourceKind::Goroutines.of(source));
+                    snapshot.goroutines = Some(goroutines);
+                }
+                None if joinable => snapshots.push(Snapshot {
+                    sources: vec![SourceKind::Goroutines.of(source)],
+                    taken_at: goroutines.time_nanos,
+                    goroutines: Some(goroutines),
+                    ..Snapshot::default()
+                }),
+                None => series.warnings.push(SeriesWarning::Unjoined {
+                    source_name: source,
+                }),
+            }
+        }
+        for (source, memory) in self.memories {
+            match snapshots.iter_mut().find(|s| joinable && s.memory.is_none()) {
+                Some(snapshot) => {
+                    let apart = snapshot
+                        .taken_at
+                        .zip(memory.last_gc_nanos)
+                        .map_or(0, |(taken, gc)| taken.saturating_sub(gc) / 1_000_000_000);
+                    if snapshot.heap.is_some() && !MEMORY_WINDOW_SECONDS.contains(&apart) {
+                        series.warnings.push(SeriesWarning::MemoryOfAnotherMoment {
+                            source_name: source,
+                            seconds: apart,
+                        });
+                        continue;
+                    }
+                    snapshot.taken_at = snapshot.taken_at.or(memory.last_gc_nanos);
+                    snapshot.sources.push(SourceKind::Memory.of(source));
+                    snapshot.memory = Some(memory);
+                }
+                None if joinable => snapshots.push(Snapshot {
+                    sources: vec![SourceKind::Memory.of(source)],
+                    taken_at: memory.last_gc_nanos,
+                    memory: Some(memory),
+                    ..Snapshot::default()
+                }),
+                None => series.warnings.push(SeriesWarning::Unjoined {
+                    source_name: source,
+                }),
+            }
+        }
+        series.snapshots.append(&mut snapshots);
+    }
+}

@@ -1,0 +1,139 @@
+//! What the user should know about a series, each with its advice.
+
+use super::Unsuitable;
+use crate::profile::{ProfileError, ProfileWarning};
+use thiserror::Error;
+
+/// A file that takes no part, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Skipped {
+    /// It could not be read as a profile.
+    #[error("{0}")]
+    Unreadable(#[from] ProfileError),
+    /// It is a profile that cannot be compared.
+    #[error("{0}")]
+    Unsuitable(#[from] Unsuitable),
+    /// The file could not be opened or read.
+    #[error("{0}")]
+    Io(String),
+}
+
+impl Skipped {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable(error) => error.hint(),
+            Self::Unsuitable(reason) => reason.hint(),
+            Self::Io(_) => "check the path and its permissions",
+        }
+    }
+}
+
+/// A fact about the series that a careful reader needs.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SeriesWarning {
+    /// One file is left out; the rest is used.
+    #[error("{source_name} is left out: {reason}; {}", reason.hint())]
+    LeftOut {
+        /// The file.
+        source_name: String,
+        /// Why.
+        reason: Skipped,
+    },
+    /// The reader had something to say.
+    #[error("{source_name}: {warning}")]
+    Profile {
+        /// The file.
+        source_name: String,
+        /// What it said.
+        warning: ProfileWarning,
+    },
+    /// Snapshots of one collector cycle.
+    #[error(
+        "{repeats} of {intervals} intervals show the same collector cycle twice: nothing could change between them; fetch heap?gc=1 or wait longer than a GC cycle"
+    )]
+    RepeatedCycle {
+        /// Intervals without a new cycle.
+        repeats: usize,
+        /// All intervals.
+        intervals: usize,
+    },
+    /// The process restarted within the series.
+    #[error(
+        "the process restarted {restarts} time(s) (allocation counters went back, first at {first}); only the run with the most snapshots is judged"
+    )]
+    Restarted {
+        /// How often.
+        restarts: usize,
+        /// First snapshot of the second run.
+        first: String,
+    },
+    /// Several processes in one directory.
+    #[error(
+        "the snapshots come from {processes} different processes (their allocation counters contradict each other); only the run with the most snapshots is judged; put each process in a directory of its own"
+    )]
+    SeveralProcesses {
+        /// How many.
+        processes: usize,
+    },
+    /// Builds differ.
+    #[error("the snapshots come from {builds} different builds; sites are matched by name")]
+    OtherBuild {
+        /// How many build ids.
+        builds: usize,
+    },
+    /// Sampling rates differ.
+    #[error(
+        "the snapshots were taken at different sampling rates ({rates} bytes): scaled sizes compare, sampled counts do not, so no error estimate"
+    )]
+    OtherRate {
+        /// The rates.
+        rates: String,
+    },
+    /// No sampled counts.
+    #[error(
+        "{source_name} has lost its object sizes (label `bytes`) or its sampling rate: no error estimate for it"
+    )]
+    NoErrorEstimate {
+        /// The file.
+        source_name: String,
+    },
+    /// The same-process test needs `alloc_*`.
+    #[error(
+        "the profiles hold no allocation counters (alloc_objects): it can't be checked that they are of one process"
+    )]
+    NoAllocCounters,
+    /// Stacks cut by the runtime.
+    #[error(
+        "{stacks} stacks are cut at {depth} frames by the runtime: their callers near the root are missing{}",
+        if *.depth == 32 { "; Go 1.23 and later record 128" } else { "" }
+    )]
+    TruncatedStacks {
+        /// How many.
+        stacks: usize,
+        /// 32 or 128.
+        depth: usize,
+    },
+    /// No clock in some file.
+    #[error("{count} snapshot(s) hold no time of their own: the series is ordered by file name and has no rate")]
+    NoTime {
+        /// How many.
+        count: usize,
+    },
+    /// Two files of one kind and one stem.
+    #[error("{source_name} can't be joined to one snapshot (several heap profiles share its name); it is left out")]
+    Unjoined {
+        /// The file.
+        source_name: String,
+    },
+    /// A memory file of another moment.
+    #[error(
+        "the memory figures of {source_name} are of another moment than its heap profile ({seconds} s apart) and are left out"
+    )]
+    MemoryOfAnotherMoment {
+        /// The file.
+        source_name: String,
+        /// Distance of the clocks.
+        seconds: i64,
+    },
+}
