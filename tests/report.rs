@@ -1,0 +1,497 @@
+//! Reports of results that were built by hand: their layout, their width, and the JSON schemas.
+
+use heapdrift::diagnosis::*;
+use heapdrift::report::*;
+use jsonschema::Validator;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+const MIB: f64 = 1_048_576.0;
+
+fn mib(size: f64) -> i64 {
+    (size * MIB) as i64
+}
+
+/// The example of the project's design: six snapshots of a logger that is never set.
+fn leak() -> Diagnosis {
+    let series = [7.3, 9.0, 10.9, 12.8, 14.5, 16.4].map(|size| size * MIB);
+    let site = |function: &str, line, before: f64, after: f64| FindingSite {
+        function: format!("sigs.k8s.io/controller-runtime/pkg/log.{function}"),
+        file: Some("/go/pkg/mod/sigs.k8s.io/controller-runtime@v0.6.5/pkg/log/deleg.go".into()),
+        line: Some(line),
+        before: Some(before * MIB),
+        after: after * MIB,
+        delta: Some((after - before) * MIB),
+        sd: Some(1.3 * MIB),
+        object_size: Some(80),
+        series: series.to_vec(),
+    };
+    Diagnosis {
+        schema_version: SCHEMA_VERSION,
+        verdict: Verdict::Leak,
+        inputs: vec![
+            Input {
+                source: "captures/1.heap.pb.gz".into(),
+                kind: "heap",
+                taken_at: Some("2026-11-30T09:30:00Z".into()),
+                inuse_bytes: Some(mib(20.1)),
+                goroutines: None,
+                build_id: Some("b4f3a2c1d0e9f8a7b6c5".into()),
+                used: true,
+                warnings: vec![],
+            },
+            Input {
+                source: "captures/x.heap.pb.gz".into(),
+                kind: "left-out",
+                taken_at: None,
+                inuse_bytes: None,
+                goroutines: None,
+                build_id: None,
+                used: false,
+                warnings: vec!["the file is empty; fetch it again".into()],
+            },
+        ],
+        series: SeriesSummary {
+            snapshots: 6,
+            window_seconds: Some(3000.0),
+            gc_points: 6,
+            gc_cycles: Some(85),
+            repeats: 0,
+            restarts: 0,
+            sampling_period: Some(524_288),
+            detection_limit_bytes: Some(2.5 * MIB),
+            tests: 23,
+        },
+        totals: Totals {
+            first_bytes: Some(mib(20.1)),
+            first_sd: Some(1.1 * MIB),
+            last_bytes: Some(mib(29.6)),
+            last_sd: Some(1.2 * MIB),
+            bytes_per_hour: Some(11.4 * MIB),
+            ci95: Some([10.2 * MIB, 12.6 * MIB]),
+            series: [20.1, 21.9, 23.7, 25.8, 27.5, 29.6].map(mib).to_vec(),
+            goroutines: vec![41, 41, 42, 41, 41, 41],
+        },
+        findings: vec![Finding {
+            pattern: Some("logger-promise-chain".into()),
+            title: "Logger promises pile up because no logger was ever set".into(),
+            verdict: FindingVerdict::Leak,
+            confidence: 0.92,
+            culprit: Some(Culprit {
+                function: "example.com/operator/internal/controller.(*Controller).reconcileHandler".into(),
+                file: Some("/src/internal/controller/controller.go".into()),
+                line: Some(240),
+                seen_in: "heap",
+                basis: "97 % of this growth passes through it".into(),
+            }),
+            growth: Some(FindingGrowth {
+                bytes: 9.5 * MIB,
+                sd_bytes: Some(0.5 * MIB),
+                bytes_per_hour: Some(11.4 * MIB),
+                ci95: Some([10.2 * MIB, 12.6 * MIB]),
+                p_value: Some(1e-12),
+                objects: 124_518.0,
+                retention: Some(0.98),
+                churn: Some(1.02),
+            }),
+            share: Some(0.655),
+            sites: vec![
+                site("(*loggerPromise).WithValues", 52, 7.3, 16.4),
+                site("(*DelegatingLogger).WithValues", 112, 1.1, 3.0),
+            ],
+            sites_unshown: Unshown {
+                rows: 134,
+                bytes: 12.3 * MIB,
+            },
+            goroutines: vec![FindingGoroutines {
+                function: "k8s.io/client-go/tools/cache.(*processorListener).run".into(),
+                created_by: Some("k8s.io/apimachinery/pkg/util/wait.(*Group).Start".into()),
+                state: Some("chan receive".into()),
+                before: 12,
+                after: 12,
+                wait_minutes: Some(50),
+                series: vec![12; 6],
+            }],
+            path: vec![
+                "example.com/operator/internal/controller.(*Controller).reconcileHandler".into(),
+                "sigs.k8s.io/controller-runtime/pkg/log.(*loggerPromise).WithValues".into(),
+            ],
+            evidence: vec!["grew in every third of the window: +3.1 MiB, +3.2 MiB, +3.2 MiB".into()],
+            why: "every WithValues on a logger that was never fulfilled is kept by its parent".into(),
+            fix: "call ctrl.SetLogger in main before the manager starts".into(),
+            references: vec!["kubernetes-sigs/controller-runtime#1122".into()],
+            also_matches: Some("stale-watchers".into()),
+        }],
+        not_a_leak: vec![NotALeak {
+            name: "gc-headroom".into(),
+            text: "the collector lets the heap grow to twice what is live".into(),
+            bytes: Some(29.6 * MIB),
+        }],
+        memory: Some(MemoryBreakdown {
+            profile_inuse: Some(mib(29.6)),
+            heap_alloc: Some(31_000_000),
+            heap_inuse: Some(40_000_000),
+            heap_idle_kept: Some(1_000_000),
+            heap_released: Some(0),
+            stacks: Some(600_000),
+            runtime: Some(5_000_000),
+            sys: Some(60_000_000),
+            max_rss: Some(70_000_000),
+        }),
+        forecast: Forecast {
+            limit_bytes: Some(512 << 20),
+            earliest_hours: Some(31.0),
+            latest_hours: Some(38.0),
+            reason: None,
+        },
+        warnings: vec!["captures/x.heap.pb.gz is left out: the file is empty; fetch it again".into()],
+        next_steps: vec!["the window is short: confirm with a longer one".into()],
+    }
+}
+
+/// One snapshot with one suspect; whatever can be missing is missing.
+fn single() -> Diagnosis {
+    let mut diagnosis = leak();
+    diagnosis.verdict = Verdict::Undecided;
+    diagnosis.series = SeriesSummary {
+        snapshots: 1,
+        window_seconds: None,
+        gc_points: 1,
+        gc_cycles: None,
+        repeats: 0,
+        restarts: 0,
+        sampling_period: None,
+        detection_limit_bytes: None,
+        tests: 0,
+    };
+    diagnosis.totals = Totals {
+        first_bytes: Some(mib(29.6)),
+        first_sd: None,
+        last_bytes: Some(mib(29.6)),
+        last_sd: None,
+        bytes_per_hour: None,
+        ci95: None,
+        series: vec![mib(29.6)],
+        goroutines: vec![],
+    };
+    let finding = &mut diagnosis.findings[0];
+    finding.verdict = FindingVerdict::Suspect;
+    finding.growth = None;
+    finding.culprit = None;
+    finding.also_matches = None;
+    finding.sites_unshown = Unshown::default();
+    for site in &mut finding.sites {
+        (site.before, site.delta, site.object_size, site.file, site.line) = (None, None, None, None, None);
+    }
+    for group in &mut finding.goroutines {
+        (group.created_by, group.state, group.wait_minutes) = (None, None, None);
+    }
+    diagnosis.memory = None;
+    diagnosis.forecast = Forecast::default();
+    diagnosis.not_a_leak[0].bytes = None;
+    diagnosis
+}
+
+/// Nothing found.
+fn steady() -> Diagnosis {
+    let mut diagnosis = leak();
+    diagnosis.verdict = Verdict::Steady;
+    diagnosis.findings.clear();
+    diagnosis.not_a_leak.clear();
+    diagnosis.warnings.clear();
+    diagnosis.next_steps.clear();
+    diagnosis.memory = None;
+    diagnosis.forecast = Forecast {
+        limit_bytes: None,
+        reason: Some("no memory limit was given".into()),
+        ..Forecast::default()
+    };
+    diagnosis
+}
+
+fn diff() -> Diff {
+    let row = |function: &str, before: f64, after: f64, objects, verdict| DiffRow {
+        function: function.into(),
+        file: Some("/src/store/cache.go".into()),
+        line: Some(17),
+        object_size: Some(4096),
+        before_bytes: mib(before),
+        after_bytes: mib(after),
+        delta_bytes: mib(after) - mib(before),
+        sd_bytes: Some(1.3 * MIB),
+        delta_objects: objects,
+        p_value: Some(0.001),
+        verdict,
+    };
+    let side = |source: &str, minute, size| DiffSide {
+        source: source.into(),
+        taken_at: Some(format!("2026-11-30T09:{minute}:00Z")),
+        inuse_bytes: mib(size),
+        sampling_period: Some(524_288),
+    };
+    Diff {
+        schema_version: SCHEMA_VERSION,
+        before: side("1.heap.pb.gz", 30, 20.0),
+        after: side("2.heap.pb.gz", 40, 28.0),
+        total: DiffTotal {
+            delta_bytes: mib(8.0),
+            sd_bytes: Some(1.9 * MIB),
+            seconds: Some(600.0),
+            detection_limit_bytes: Some(3.5 * MIB),
+        },
+        rows: vec![
+            row("example.com/shop/internal/store.(*Cache[go.shape.string]).Put", 0.0, 9.1, 2330, RowVerdict::Grew),
+            row("main.load", 6.0, 0.0, -1536, RowVerdict::Shrank),
+            row("bytes.growSlice", 1.0, 2.0, 256, RowVerdict::WithinNoise),
+            DiffRow {
+                file: None,
+                line: None,
+                object_size: None,
+                sd_bytes: None,
+                p_value: None,
+                ..row("0x420cee", 1.0, 1.5, 128, RowVerdict::Unknown)
+            },
+        ],
+        unshown: Unshown {
+            rows: 12,
+            bytes: 3.4 * MIB,
+        },
+        warnings: vec!["the snapshots come from 2 different builds; sites are matched by name".into()],
+    }
+}
+
+fn top() -> Top {
+    let row = |function: &str, flat: f64, cum: f64| TopRow {
+        function: function.into(),
+        file: None,
+        flat_bytes: mib(flat),
+        flat_se: Some(0.7 * MIB),
+        flat_objects: 1503,
+        cum_bytes: mib(cum),
+        cum_se: None,
+    };
+    Top {
+        schema_version: SCHEMA_VERSION,
+        source: "heap.pb.gz".into(),
+        taken_at: Some("2026-11-30T09:30:00Z".into()),
+        sampling_period: Some(524_288),
+        total_bytes: mib(16.0),
+        total_se: Some(2.3 * MIB),
+        rows: vec![
+            row("example.com/shop/internal/store.(*Cache).Put", 12.0, 12.0),
+            row("main.main", 0.0, 16.0),
+        ],
+        unshown: Unshown {
+            rows: 3,
+            bytes: 4.0 * MIB,
+        },
+        warnings: vec![],
+    }
+}
+
+fn at(width: usize) -> Layout {
+    Layout {
+        width,
+        ..Layout::default()
+    }
+}
+
+fn every_report(layout: &Layout) -> Vec<String> {
+    vec![
+        diagnosis_table(&leak(), layout),
+        diagnosis_table(&single(), layout),
+        diagnosis_table(&steady(), layout),
+        diff_table(&diff(), layout),
+        top_table(&top(), layout),
+    ]
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [60, 72, 80, 81, 100, 109, 110, 120, 160, 200] {
+        for verbose in [false, true] {
+            let layout = Layout { verbose, ..at(width) };
+            for report in every_report(&layout) {
+                for line in report.lines() {
+                    assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+                    assert_eq!(line, line.trim_end(), "no spaces at the end");
+                }
+                assert!(report.ends_with('\n') && !report.contains("\n\n\n"));
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_escape_sequences() {
+    let colored = Layout { color: true, ..at(80) };
+    for (with, without) in every_report(&colored).iter().zip(every_report(&at(80))) {
+        assert_eq!(anstream::adapter::strip_str(with).to_string(), without);
+    }
+    assert!(diagnosis_table(&leak(), &colored).contains("\x1b["));
+    assert!(!diagnosis_table(&leak(), &at(80)).contains('\x1b'));
+}
+
+#[test]
+fn hostile_names_never_reach_the_terminal_raw() {
+    let hostile = "evil\x1b]0;x\x07\u{9b}2J\u{202e}\u{200b}\r\nLEAK  forged\t";
+    let mut diagnosis = leak();
+    let finding = &mut diagnosis.findings[0];
+    finding.sites[0].function = hostile.into();
+    finding.sites[0].file = Some(hostile.into());
+    finding.goroutines[0].function = hostile.into();
+    finding.goroutines[0].state = Some(hostile.into());
+    finding.goroutines[0].created_by = Some(hostile.into());
+    finding.path = vec![hostile.into(), hostile.into()];
+    finding.evidence = vec![hostile.into()];
+    finding.title = hostile.into();
+    finding.pattern = Some(hostile.into());
+    finding.why = hostile.into();
+    finding.fix = hostile.into();
+    finding.references = vec![hostile.into()];
+    finding.also_matches = Some(hostile.into());
+    if let Some(culprit) = &mut finding.culprit {
+        culprit.function = hostile.into();
+        culprit.file = Some(hostile.into());
+        culprit.basis = hostile.into();
+    }
+    diagnosis.inputs[0].source = hostile.into();
+    diagnosis.inputs[0].build_id = Some(hostile.into());
+    diagnosis.inputs[1].warnings = vec![hostile.into()];
+    diagnosis.warnings = vec![hostile.into()];
+    diagnosis.next_steps = vec![hostile.into()];
+    diagnosis.not_a_leak[0].name = hostile.into();
+    diagnosis.not_a_leak[0].text = hostile.into();
+    let mut diff = diff();
+    diff.before.source = hostile.into();
+    diff.rows[0].function = hostile.into();
+    diff.rows[0].file = Some(hostile.into());
+    diff.warnings = vec![hostile.into()];
+    let mut top = top();
+    top.source = hostile.into();
+    top.rows[0].function = hostile.into();
+    top.warnings = vec![hostile.into()];
+    for width in [60, 80, 160] {
+        let layout = Layout { verbose: true, ..at(width) };
+        for text in [
+            diagnosis_table(&diagnosis, &layout),
+            diff_table(&diff, &layout),
+            top_table(&top, &layout),
+            to_json(&diagnosis).unwrap(),
+            to_json(&diff).unwrap(),
+            to_json(&top).unwrap(),
+        ] {
+            let is_raw = |c: char| c != '\n' && (c.is_control() || matches!(c, '\u{202e}' | '\u{200b}'));
+            let raw = text.chars().find(|c| is_raw(*c));
+            assert_eq!(raw, None, "{text}");
+            assert!(!text.lines().any(|line| line.trim_start().starts_with("LEAK  forged")), "{text}");
+            assert!(text.lines().all(|line| line.width() <= width || text.starts_with('{')));
+        }
+    }
+}
+
+#[test]
+fn json_is_what_the_schemas_say() {
+    for diagnosis in [leak(), single(), steady()] {
+        check_schema(DIAGNOSIS_SCHEMA, &to_json(&diagnosis).unwrap());
+    }
+    check_schema(DIFF_SCHEMA, &to_json(&diff()).unwrap());
+    check_schema(TOP_SCHEMA, &to_json(&top()).unwrap());
+}
+
+fn check_schema(schema: &str, json: &str) {
+    let validator = validator(schema);
+    let value: Value = serde_json::from_str(json).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+fn validator(schema: &str) -> Validator {
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+#[test]
+fn the_schemas_are_strict() {
+    let validator = validator(DIAGNOSIS_SCHEMA);
+    let good: Value = serde_json::from_str(&to_json(&leak()).unwrap()).unwrap();
+    let breaks: [(&str, fn(&mut Value)); 6] = [
+        ("an unknown key", |v| v["extra"] = 1.into()),
+        ("an unknown key within", |v| v["findings"][0]["sites"][0]["extra"] = 1.into()),
+        ("a missing key", |v| {
+            v["series"].as_object_mut().unwrap().remove("tests");
+        }),
+        ("another verdict", |v| v["verdict"] = "suspect".into()),
+        ("a text for a number", |v| v["totals"]["last_bytes"] = "1".into()),
+        ("another version", |v| v["schema_version"] = 2.into()),
+    ];
+    assert!(validator.is_valid(&good));
+    for (what, damage) in breaks {
+        let mut value = good.clone();
+        damage(&mut value);
+        assert!(!validator.is_valid(&value), "{what}");
+    }
+}
+
+#[test]
+fn rows_that_are_cut_are_counted() {
+    let mut diff = diff();
+    cut_diff(&mut diff, 1);
+    // 12 rows before; −6.0, +1.0 and +0.5 MiB come to them.
+    assert_eq!((diff.rows.len(), diff.unshown.rows), (1, 15));
+    assert!((diff.unshown.bytes - (3.4 - 6.0 + 1.0 + 0.5) * MIB).abs() < 10.0);
+    cut_diff(&mut diff, usize::MAX);
+    assert_eq!((diff.rows.len(), diff.unshown.rows), (1, 15));
+    let mut top = top();
+    cut_top(&mut top, 0);
+    assert_eq!((top.rows.len(), top.unshown.rows, top.unshown.bytes), (0, 5, 16.0 * MIB));
+    let mut diagnosis = single();
+    cut_diagnosis(&mut diagnosis, 1);
+    let finding = &diagnosis.findings[0];
+    // The second site holds 3.0 MiB; a single snapshot has no change.
+    assert_eq!((finding.sites.len(), finding.sites_unshown.rows), (1, 1));
+    assert_eq!(finding.sites_unshown.bytes, 3.0 * MIB);
+}
+
+#[test]
+fn a_steady_report_says_what_it_could_have_missed() {
+    let report = diagnosis_table(&steady(), &at(160));
+    assert!(report.contains("STEADY: nothing grew beyond noise in 50 min"), "{report}");
+    // 2.5 MiB over 3000 s is 3.0 MiB an hour.
+    let missed = "a leak of less than 2.5 MiB (3.0 MiB/h) at one place would not have been seen";
+    assert!(report.contains(missed), "{report}");
+    assert!(!report.contains("limit"), "no limit was given: {report}");
+}
+
+#[test]
+fn a_diagnosis_in_80_columns() {
+    insta::assert_snapshot!(diagnosis_table(&leak(), &at(80)));
+}
+
+#[test]
+fn a_diagnosis_in_160_columns_with_inputs() {
+    let layout = Layout { verbose: true, ..at(160) };
+    insta::assert_snapshot!(diagnosis_table(&leak(), &layout));
+}
+
+#[test]
+fn a_single_snapshot_in_80_columns() {
+    insta::assert_snapshot!(diagnosis_table(&single(), &at(80)));
+}
+
+#[test]
+fn a_diff_in_80_columns() {
+    insta::assert_snapshot!(diff_table(&diff(), &at(80)));
+}
+
+#[test]
+fn a_diff_in_160_columns() {
+    insta::assert_snapshot!(diff_table(&diff(), &at(160)));
+}
+
+#[test]
+fn a_top_list_in_80_columns() {
+    insta::assert_snapshot!(top_table(&top(), &at(80)));
+}

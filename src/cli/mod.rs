@@ -1,1 +1,42 @@
-//! stub
+//! The command line: the only place that knows arguments, environment, terminal and exit codes.
+//!
+//! [`args`] is what was typed; each command turns it into calls of the library and prints the
+//! result: data on standard output, everything else on standard error.
+
+mod args;
+mod diagnose;
+mod diff;
+mod exit;
+mod explain;
+mod failure;
+mod inputs;
+mod output;
+mod size;
+mod top;
+
+pub use exit::Exit;
+
+use args::{Args, Command};
+use clap::Parser;
+use failure::Failure;
+use std::ffi::OsString;
+
+/// Runs the program with its arguments, its own name first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are no errors: they go to standard output. A closed pipe is
+            // none either.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Clean };
+        }
+    };
+    let outcome = match &args.command {
+        Command::Diagnose(command) => diagnose::run(command, &args.general),
+        Command::Diff(command) => diff::run(command, &args.general),
+        Command::Top(command) => top::run(command, &args.general),
+        Command::Explain(command) => explain::run(command, &args.general),
+    };
+    outcome.unwrap_or_else(|failure: Failure| failure.report())
+}

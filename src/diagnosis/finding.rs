@@ -13,6 +13,8 @@ use hashbrown::{HashMap, HashSet};
 
 /// Sites that a finding lists; the rest is counted.
 const MAX_SITES: usize = 20;
+/// Growth of a goroutine group from which groups that do not grow are left out beside it.
+const GROUP_GROWTH: i64 = 10;
 
 /// What a finding is made of.
 #[derive(Debug, Default)]
@@ -34,10 +36,7 @@ pub(super) struct Parts<'c> {
 impl Parts<'_> {
     /// All its buckets that changed or may change.
     pub fn buckets(&self) -> Vec<u32> {
-        let mut all: Vec<u32> = self.grown.iter().chain(&self.gathered).copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        super::sorted_union(&self.grown, &self.gathered)
     }
 }
 
@@ -59,14 +58,20 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     let culprit = find_culprit(case, view, parts, &buckets, &stacks);
     let (sites, sites_unshown) = list_sites(case, &buckets);
     let goroutines = list_goroutines(case, &parts.crowds);
-    let path = culprit.as_ref().map_or_else(Vec::new, |(_, frame)| {
-        path_from(case.sites, *frame, stacks.stacks.iter().map(|s| (s.stack, s.weight)))
+    let path = culprit.as_ref().map_or_else(Vec::new, |(culprit, frame)| {
+        if culprit.seen_in == "heap" {
+            let stacks = stacks.stacks.iter().map(|s| (s.stack, s.weight));
+            return path_from(case.sites, *frame, stacks);
+        }
+        let crowds = case.crowds.crowds.iter();
+        let seen = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
+        path_from(case.sites, *frame, crowds.map(|crowd| (crowd.stack, seen(&crowd.counts))))
     });
     let mut evidence = Vec::new();
+    evidence.extend(sentences::of_crowds(case, parts));
     if let (Some(reading), Some(growth)) = (&heap, &growth) {
         evidence.extend(sentences::of_heap(case, parts, reading, growth));
     }
-    evidence.extend(sentences::of_crowds(case, parts));
     let culprit = culprit.map(|(culprit, _)| culprit);
     let texts = sentences::Texts::of(parts, culprit.as_ref(), &goroutines);
     if let Some(matched) = &parts.matched {
@@ -266,13 +271,14 @@ fn list_sites(case: &Case, buckets: &[u32]) -> (Vec<FindingSite>, Unshown) {
     let mut sites: Vec<(Frame, FindingSite)> = by_site
         .into_iter()
         .map(|(frame, numbers)| (frame, write_site(case, frame, &numbers)))
+        .filter(|(_, site)| site.series.iter().any(|bytes| *bytes != 0.0))
         .collect();
     let weight = |site: &FindingSite| site.delta.unwrap_or(site.after).abs();
     sites.sort_by(|a, b| weight(&b.1).total_cmp(&weight(&a.1)).then(a.0.cmp(&b.0)));
     let cut = &sites[sites.len().min(MAX_SITES)..];
     let unshown = Unshown {
         rows: cut.len(),
-        bytes: cut.iter().map(|(_, site)| site.delta.unwrap_or(site.after)).sum(),
+        bytes: cut.iter().fold(0.0, |sum, (_, site)| sum + site.delta.unwrap_or(site.after)),
     };
     sites.truncate(MAX_SITES);
     (sites.into_iter().map(|(_, site)| site).collect(), unshown)
@@ -332,6 +338,10 @@ fn list_goroutines(case: &Case, crowds: &[usize]) -> Vec<FindingGoroutines> {
             }
         })
         .collect();
+    // Beside groups that grow, those that do not are of no interest.
+    let growth = |group: &FindingGoroutines| crate::growth::growth_of(&group.series);
+    let most = listed.iter().map(growth).max().unwrap_or(0);
+    listed.retain(|group| group.after > 0 && (most < GROUP_GROWTH || growth(group) * 10 >= most));
     listed.sort_by_key(|group| std::cmp::Reverse((group.after, group.series.clone())));
     listed
 }

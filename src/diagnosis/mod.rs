@@ -23,7 +23,7 @@ pub use model::*;
 pub use top::top;
 
 use crate::growth::{Crowds, History, Point, test_units};
-use crate::pattern::{Catalogue, EvidenceView, match_patterns};
+use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
 use crate::profile::HeapColumns;
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{Run, Series};
@@ -276,6 +276,16 @@ fn growth_findings(
         join(&mut all_parts, parts);
     }
     absorb(case, &mut all_parts);
+    for parts in &mut all_parts {
+        if let Some(found) = &mut parts.matched {
+            let mut heap = weigh(case, &sorted_union(&parts.grown, &parts.gathered));
+            (heap.churn, heap.retention) = {
+                let growth = measure(case, &parts.grown);
+                (growth.churn, growth.retention)
+            };
+            *found = reread(found.pattern, view, &heap, &everything);
+        }
+    }
     all_parts.iter().map(|parts| write_finding(case, view, parts)).collect()
 }
 
@@ -287,14 +297,8 @@ fn join<'c>(all: &mut Vec<Parts<'c>>, parts: Parts<'c>) {
         all.push(parts);
         return;
     };
-    for (into, from) in [
-        (&mut known.grown, parts.grown),
-        (&mut known.gathered, parts.gathered),
-    ] {
-        into.extend(from);
-        into.sort_unstable();
-        into.dedup();
-    }
+    known.grown = sorted_union(&known.grown, &parts.grown);
+    known.gathered = sorted_union(&known.gathered, &parts.gathered);
     known.crowds.extend(parts.crowds);
     known.crowds.sort_unstable();
     known.crowds.dedup();
@@ -325,14 +329,17 @@ fn absorb(case: &Case, all: &mut Vec<Parts>) {
                 || !is_heap && parts.crowds.iter().all(|crowd| named.crowds.contains(crowd))
         });
         match home {
-            Some(named) => {
-                named.grown.extend(parts.grown);
-                named.grown.sort_unstable();
-                named.grown.dedup();
-            }
+            Some(named) => named.grown = sorted_union(&named.grown, &parts.grown),
             None => all.push(parts),
         }
     }
+}
+
+fn sorted_union(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let mut all: Vec<u32> = a.iter().chain(b).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Everything in use, weighed for a single snapshot.

@@ -108,7 +108,8 @@ pub struct SeriesSummary {
     pub restarts: usize,
     /// Mean bytes between samples (`MemProfileRate`).
     pub sampling_period: Option<i64>,
-    /// Growth smaller than this cannot be told from noise here.
+    /// Half of all captures like this one would show a growth of this size as real, nearly
+    /// all one of twice the size; smaller growth can go unseen.
     pub detection_limit_bytes: Option<f64>,
     /// Tests made, over which the false-discovery rate is held at 5 %.
     pub tests: usize,

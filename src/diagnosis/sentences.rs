@@ -6,6 +6,9 @@ use super::{Culprit, FindingGoroutines, FindingGrowth};
 use crate::growth::{Shape, ShapeReading};
 use crate::units::{duration, signed_size};
 
+/// Share of the growth below which a part of it is not worth a sentence.
+const LEAST_WORTH_SAYING: f64 = 0.01;
+
 /// Title, why and fix.
 pub(super) struct Texts {
     pub title: String,
@@ -71,7 +74,8 @@ pub(super) fn of_heap(
         )),
         Shape::Plateauing => said.push(format!("the growth levels off: {blocks} in the thirds of the window")),
         Shape::Open if !blocks.is_empty() => said.push(format!(
-            "the thirds of the window grew by {blocks}: not yet a steady slope"
+            "{}thirds of the window grew by {blocks}: not yet a steady slope",
+            if parts.crowd_shape.is_some() { "of the heap alone the " } else { "the " }
         )),
         Shape::Open => {}
     }
@@ -94,7 +98,7 @@ pub(super) fn of_heap(
         });
     }
     let grown: f64 = super::candidate::growth_of(case.history, &parts.grown);
-    if !parts.gathered.is_empty() && growth.bytes - grown > 0.0 {
+    if growth.bytes - grown > LEAST_WORTH_SAYING * growth.bytes {
         said.push(format!(
             "{} of the growth is at sites that are not significant by themselves but belong to the pattern",
             signed_size(growth.bytes - grown)

@@ -90,10 +90,10 @@ pub fn read_shape(
         largest_at,
         draw_down: if growth > 0.0 { draw_down(values) / growth } else { f64::INFINITY },
     };
-    if values.len() > MIN_STEP_INTERVALS && reading.largest_interval >= STEP_SHARE {
-        reading.shape = Shape::Step;
-    } else if reading.draw_down > MAX_DRAW_DOWN {
+    if reading.draw_down > MAX_DRAW_DOWN {
         reading.shape = Shape::Sawtooth;
+    } else if values.len() > MIN_STEP_INTERVALS && reading.largest_interval >= STEP_SHARE {
+        reading.shape = Shape::Step;
     }
     if distinct.len() < MIN_POINTS {
         return reading;

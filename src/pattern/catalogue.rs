@@ -145,4 +145,6 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+mod file_tests;
+#[cfg(test)]
+mod name_tests;

@@ -154,13 +154,14 @@ pub struct GoroutineCondition {
     /// Least share of the snapshots in which there is one, 0 to 1.
     #[serde(default)]
     pub in_snapshots: f64,
-    /// Groups (one expression each, as `frame`) that must have grown by as many as `frame`'s, within a tenth.
+    /// Groups (one expression each, as `frame`) that must have grown by as many as `frame`'s,
+    /// within a tenth; not checked in a single snapshot.
     #[serde(default)]
     pub equal_growth: Vec<Expression>,
     /// The condition holds when no goroutine meets it.
     #[serde(default)]
     pub absent: bool,
-    /// The evidence as a sentence; `{before}`, `{after}`, `{seen}`, `{snapshots}`, `{state}` and `{inside}` are filled in.
+    /// The evidence as a sentence; `{count}` (first and last), `{before}`, `{after}`, `{seen}`, `{snapshots}`, `{state}` and `{inside}` are filled in.
     pub says: String,
 }
 
@@ -183,7 +184,7 @@ pub enum Trend {
     Any,
     /// It grew in every part of the window.
     Growing,
-    /// It did not grow.
+    /// It did not grow in every part of the window: the opposite of `growing`.
     Steady,
 }
 

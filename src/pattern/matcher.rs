@@ -59,12 +59,13 @@ pub struct Matches<'c> {
     pub unsettled: Vec<&'c Pattern>,
 }
 
-/// How a condition stands.
+/// How a condition stands, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
-    Holds,
     Fails,
     /// The evidence it needs was not captured.
     Unknown,
+    Holds,
 }
 
 /// Matches a finding. `heap` is its heap side (`None` for one that rests on goroutines
@@ -90,6 +91,45 @@ fn match_one<'c>(
     all: &HeapView,
     matches: &mut Matches<'c>,
 ) {
+    // Without heap growth of its own a finding must be about goroutines.
+    if heap.is_none() && !pattern.goroutines.iter().any(|condition| condition.is_required(view.is_single)) {
+        return;
+    }
+    let reading = read_pattern(pattern, view, heap.unwrap_or(all), all);
+    let heap_holds = heap.is_none() || reading.heap_holds;
+    match (heap_holds, reading.goroutines) {
+        (true, Standing::Holds) => matches.matched.push(reading.found),
+        (true, Standing::Unknown) => matches.unsettled.push(pattern),
+        _ => {}
+    }
+}
+
+/// Reads a pattern's evidence again once all parts of its finding are known: sentences and
+/// variant are then of the whole.
+pub fn reread<'c>(
+    pattern: &'c Pattern,
+    view: &EvidenceView,
+    heap: &HeapView,
+    all: &HeapView,
+) -> PatternMatch<'c> {
+    read_pattern(pattern, view, heap, all).found
+}
+
+/// A pattern's conditions, each read.
+struct PatternReading<'c> {
+    found: PatternMatch<'c>,
+    /// Whether every required condition on the heap holds.
+    heap_holds: bool,
+    /// How the required conditions on the goroutines stand together.
+    goroutines: Standing,
+}
+
+fn read_pattern<'c>(
+    pattern: &'c Pattern,
+    view: &EvidenceView,
+    heap: &HeapView,
+    all: &HeapView,
+) -> PatternReading<'c> {
     let mut held: Vec<&str> = Vec::new();
     let mut found = PatternMatch {
         pattern,
@@ -99,45 +139,33 @@ fn match_one<'c>(
         gathered: Vec::new(),
         crowds: Vec::new(),
     };
-    let mut is_unsettled = false;
+    let mut heap_holds = true;
     for condition in &pattern.heap {
-        // A finding that rests on goroutines alone has no heap growth to judge by shares:
-        // what the pattern gathers is attached to it.
-        let own = heap.unwrap_or(all);
-        let reading = read_heap(condition, view, own);
+        let reading = read_heap(condition, view, heap);
         if condition.gathers {
             found.gathered.extend(stacks_that_meet(condition, view, all).map(|s| s.bucket));
-        }
-        match heap {
-            Some(_) if !reading.holds && condition.required => return,
-            _ => {}
         }
         if reading.holds {
             held.push(&condition.id);
             found.evidence.push(reading.sentence);
-            found.met.extend(stacks_that_meet(condition, view, own).map(|s| s.bucket));
+            found.met.extend(stacks_that_meet(condition, view, heap).map(|s| s.bucket));
+        } else if condition.required {
+            heap_holds = false;
         }
     }
+    let mut goroutines = Standing::Holds;
     for condition in &pattern.goroutines {
         let reading = read_goroutines(condition, view);
-        match reading.standing {
-            Standing::Fails if condition.required => return,
-            Standing::Unknown if condition.required => is_unsettled = true,
-            Standing::Holds => {
-                held.push(&condition.id);
-                found.evidence.push(reading.sentence);
+        if reading.standing == Standing::Holds {
+            held.push(&condition.id);
+            found.evidence.push(reading.sentence);
+            // Those that only show that nothing grew are not part of the finding.
+            if condition.trend != Trend::Steady {
                 found.crowds.extend(reading.crowds);
             }
-            _ => {}
+        } else if condition.is_required(view.is_single) {
+            goroutines = goroutines.min(reading.standing);
         }
-    }
-    // Without heap growth of its own a finding must be about the goroutines that grew.
-    if heap.is_none() && !pattern.goroutines.iter().any(|c| c.required) {
-        return;
-    }
-    if is_unsettled {
-        matches.unsettled.push(pattern);
-        return;
     }
     let holds = |id: &String| held.contains(&id.as_str());
     found.variant = pattern
@@ -150,7 +178,11 @@ fn match_one<'c>(
     }
     found.crowds.sort_unstable();
     found.crowds.dedup();
-    matches.matched.push(found);
+    PatternReading {
+        found,
+        heap_holds,
+        goroutines,
+    }
 }
 
 struct HeapReading {
@@ -181,7 +213,7 @@ fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) ->
         &condition.says,
         &[
             ("bytes", size(bytes)),
-            ("share", format!("{:.0} %", share * 100.0)),
+            ("share", format!("{:.0} %", share.min(1.0) * 100.0)),
             ("stacks", stacks.to_string()),
             ("churn", number(heap.churn)),
             ("retention", number(heap.retention)),
@@ -301,14 +333,19 @@ fn read_goroutines(condition: &GoroutineCondition, view: &EvidenceView) -> Gorou
             Trend::Growing => is_growing(&counts, seconds),
             Trend::Steady => !is_growing(&counts, seconds),
         };
-    let equal_fits = view.is_single
-        || condition.equal_growth.iter().all(|expression| {
-            is_equal(growth_of(&counts), growth_of(&counts_of(expression, view)))
-        });
+    // In a single snapshot there is no growth to compare, but there are counts.
+    let size = |counts: &[u64]| match view.is_single {
+        true => counts.last().copied().unwrap_or(0) as i64,
+        false => growth_of(counts),
+    };
+    let equal_fits = condition
+        .equal_growth
+        .iter()
+        .all(|expression| is_equal(size(&counts), size(&counts_of(expression, view))));
     let holds = if condition.absent {
         seen == 0
     } else {
-        seen > 0
+        (seen > 0 || condition.min_count == 0)
             && last >= condition.min_count
             && seen as f64 >= condition.in_snapshots * points as f64
             && trend_fits
@@ -326,6 +363,10 @@ fn read_goroutines(condition: &GoroutineCondition, view: &EvidenceView) -> Gorou
     reading.sentence = fill(
         &condition.says,
         &[
+            ("count", match counts.first() {
+                Some(first) if !view.is_single => format!("{first} → {last}"),
+                _ => last.to_string(),
+            }),
             ("before", counts.first().copied().unwrap_or(0).to_string()),
             ("after", last.to_string()),
             ("seen", seen.to_string()),

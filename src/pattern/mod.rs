@@ -14,5 +14,5 @@ pub use definition::{
     Variant,
 };
 pub use explain::{Block, Section, reference_url, render_page};
-pub use matcher::{Matches, PatternMatch, match_patterns};
+pub use matcher::{Matches, PatternMatch, match_patterns, reread};
 pub use view::{BlamedFrame, EvidenceView, HeapView, WeighedStack};

@@ -1,10 +1,10 @@
-//! Rows of figures with a function's name: one line a row where the width allows it, else the
-//! name on a line of its own. Figures are never wrapped or cut.
+//! Rows of figures with a function's name: one line a row where the width allows it, else a
+//! second line for the name. Figures are never wrapped or cut.
 
 use super::names::shorten;
 use super::printer::{Printer, Role, Span};
 use super::sanitize::sanitize;
-use super::wrap::width_of;
+use super::wrap::{flow, width_of};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 /// One row.
@@ -19,16 +19,27 @@ pub(super) struct Row {
     pub(super) place: String,
 }
 
+/// What happens to a name for which one line has no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Narrow {
+    /// It is shortened, whatever is left of it.
+    Shorten,
+    /// Name and place get a line above the figures.
+    NameAbove,
+    /// The name gets a line below the figures, indented.
+    NameBelow(usize),
+}
+
 /// How the columns are laid out.
 pub(super) struct Columns {
-    /// One a figure; all empty = no heading.
+    /// One a figure; none = no heading.
     pub(super) headings: Vec<&'static str>,
     /// Which figures are set to the left.
     pub(super) left: Vec<usize>,
-    /// Least columns for a name before it gets a line of its own.
+    /// Columns for a name below which [`Self::narrow`] says what happens.
     pub(super) least_name: usize,
-    /// Whether a name may get a line of its own.
-    pub(super) may_split: bool,
+    /// For a narrow terminal.
+    pub(super) narrow: Narrow,
 }
 
 const GAP: usize = 2;
@@ -43,47 +54,64 @@ impl Columns {
         label: &str,
         rows: &[Row],
     ) {
-        if rows.is_empty() {
-            return;
+        let mut label = label;
+        for (role, text) in self.laid_out(rows, printer.width().saturating_sub(indent + column)) {
+            let label = std::mem::take(&mut label);
+            let spans = [
+                Span::new(Role::Faint, format!("{label:<column$}")),
+                Span::new(role, text),
+            ];
+            printer.line(indent, &spans);
         }
-        let room = printer.width().saturating_sub(indent + column);
-        let figures = self.widths(rows).iter().map(|width| width + GAP).sum::<usize>();
-        let places = rows.iter().map(|row| width_of(&row.place)).max().unwrap_or(0);
-        let places = places.min(room / 4);
+    }
+
+    /// All lines, heading first, none wider than `room` unless a single figure is.
+    fn laid_out(&self, rows: &[Row], room: usize) -> Vec<(Role, String)> {
+        let widths = self.widths(rows);
+        let figures: usize = widths.iter().filter(|width| **width > 0).map(|w| w + GAP).sum();
+        if figures.saturating_sub(GAP) > room {
+            return flowing(rows, room);
+        }
+        let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
+        let places = widest(&|row| width_of(&row.place)).min(room / 4);
         let gap = if places > 0 { GAP } else { 0 };
         let for_name = room.saturating_sub(figures + places + gap);
-        let longest = rows.iter().map(|row| width_of(&sanitize(&row.name))).max().unwrap_or(0);
-        let is_split = self.may_split && for_name < self.least_name.min(longest);
-        let lines = match is_split {
-            true => self.lines(rows, |row| vec![shorten(&row.place, room.saturating_sub(figures))]),
-            false => self.lines(rows, |row| {
-                vec![
-                    shorten(&sanitize(&row.name), for_name),
-                    shorten(&row.place, places),
-                ]
-            }),
+        let longest = widest(&|row| width_of(&sanitize(&row.name)));
+        let narrow = match for_name < self.least_name.min(longest) {
+            true => self.narrow,
+            false => Narrow::Shorten,
         };
-        let mut label = label;
-        let has_heading = self.headings.iter().any(|heading| !heading.is_empty());
-        let roles = has_heading.then_some(None).into_iter().chain(rows.iter().map(Some));
-        for (line, row) in lines.iter().zip(roles) {
-            let mut print = |role: Role, text: &str| {
-                let label = std::mem::take(&mut label);
-                let spans = [
-                    Span::new(Role::Faint, format!("{label:<column$}")),
-                    Span::new(role, text),
-                ];
-                printer.line(indent, &spans);
-            };
-            match row {
-                None => print(Role::Faint, line),
-                Some(row) if is_split => {
-                    print(row.role, &shorten(&sanitize(&row.name), room));
-                    print(row.role, line);
+        let lines = self.aligned(rows, &widths, |row| match narrow {
+            Narrow::Shorten => vec![
+                shorten(&sanitize(&row.name), for_name),
+                shorten(&row.place, places),
+            ],
+            Narrow::NameAbove => Vec::new(),
+            Narrow::NameBelow(_) => vec![shorten(&row.place, room.saturating_sub(figures))],
+        });
+        let (heading, lines) = lines.split_at(lines.len() - rows.len());
+        let mut all: Vec<(Role, String)> =
+            heading.iter().map(|line| (Role::Faint, line.clone())).collect();
+        for (row, line) in rows.iter().zip(lines) {
+            let figures = (row.role, line.clone());
+            match narrow {
+                Narrow::Shorten => all.push(figures),
+                Narrow::NameAbove => {
+                    let place = shorten(&row.place, room / 2);
+                    let left = room.saturating_sub(width_of(&place) + GAP);
+                    let name = shorten(&sanitize(&row.name), left);
+                    let space = " ".repeat(room.saturating_sub(width_of(&name) + width_of(&place)));
+                    all.push((row.role, format!("{name}{space}{place}")));
+                    all.push(figures);
                 }
-                Some(row) => print(row.role, line),
+                Narrow::NameBelow(indent) => {
+                    let name = shorten(&sanitize(&row.name), room.saturating_sub(indent));
+                    all.push(figures);
+                    all.push((row.role, format!("{}{name}", " ".repeat(indent))));
+                }
             }
         }
+        all
     }
 
     fn widths(&self, rows: &[Row]) -> Vec<usize> {
@@ -97,29 +125,54 @@ impl Columns {
             .collect()
     }
 
-    fn lines(&self, rows: &[Row], rest_of: impl Fn(&Row) -> Vec<String>) -> Vec<String> {
+    /// One line a row, the heading before them: figures aligned, what follows them as it is.
+    /// A column without any figure takes no room.
+    fn aligned(
+        &self,
+        rows: &[Row],
+        widths: &[usize],
+        rest_of: impl Fn(&Row) -> Vec<String>,
+    ) -> Vec<String> {
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Disabled);
-        let figure = |column: usize, text: &str| {
-            let alignment = match self.left.contains(&column) {
-                true => CellAlignment::Left,
-                false => CellAlignment::Right,
-            };
-            Cell::new(text).set_alignment(alignment)
+        let cells = |texts: &[&str]| -> Vec<Cell> {
+            let with_column = texts.iter().zip(widths).enumerate();
+            with_column
+                .filter(|(_, (_, width))| **width > 0)
+                .map(|(column, (text, _))| {
+                    Cell::new(text).set_alignment(match self.left.contains(&column) {
+                        true => CellAlignment::Left,
+                        false => CellAlignment::Right,
+                    })
+                })
+                .collect()
         };
-        if self.headings.iter().any(|heading| !heading.is_empty()) {
-            let cells = self.headings.iter().enumerate().map(|(column, text)| figure(column, text));
-            table.set_header(cells.collect::<Vec<Cell>>());
+        if !self.headings.is_empty() && !rows.is_empty() {
+            table.set_header(cells(&self.headings));
         }
         for row in rows {
-            let figures = row.figures.iter().enumerate().map(|(column, text)| figure(column, text));
-            table.add_row(figures.chain(rest_of(row).into_iter().map(Cell::new)).collect::<Vec<Cell>>());
+            let figures: Vec<&str> = row.figures.iter().map(String::as_str).collect();
+            let rest = rest_of(row).into_iter().map(Cell::new);
+            table.add_row(cells(&figures).into_iter().chain(rest).collect::<Vec<Cell>>());
         }
         for column in table.column_iter_mut() {
             column.set_padding((0, GAP as u16));
         }
         table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
+}
+
+/// Figures as they fit, below their name: for a terminal that is too narrow for columns.
+fn flowing(rows: &[Row], room: usize) -> Vec<(Role, String)> {
+    let mut all = Vec::new();
+    for row in rows {
+        all.push((row.role, shorten(&sanitize(&row.name), room)));
+        if !row.place.is_empty() {
+            all.push((row.role, shorten(&row.place, room)));
+        }
+        all.extend(flow(&row.figures, room).into_iter().map(|line| (row.role, line)));
+    }
+    all
 }

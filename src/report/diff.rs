@@ -1,10 +1,10 @@
 //! The site table of two snapshots, for people.
 
 use super::Layout;
-use super::columns::{Columns, Row};
+use super::columns::{Columns, Narrow, Row};
 use super::names::place;
 use super::printer::{Printer, Role, Span};
-use super::units::{change, counted, duration, from_to, rate, signed_count, size};
+use super::units::{change, counted, duration, from_to, period, rate, signed_count, size};
 use crate::diagnosis::{Diff, DiffRow, DiffSide, RowVerdict};
 
 /// Columns of a label.
@@ -28,7 +28,8 @@ pub fn diff_table(diff: &Diff, layout: &Layout) -> String {
         headings: vec!["verdict", "change", "before → after", "objects"],
         left: vec![0],
         least_name: 50,
-        may_split: true,
+        // Below the change, beside the verdict.
+        narrow: Narrow::NameBelow(8),
     };
     let rows: Vec<Row> = diff.rows.iter().map(row).collect();
     columns.print(&mut printer, 0, 0, "", &rows);
@@ -55,7 +56,7 @@ fn print_side(printer: &mut Printer, label: &str, side: &DiffSide) {
     facts.push(format!("{} in use", size(side.inuse_bytes as f64)));
     match side.sampling_period {
         Some(1) => facts.push("every allocation recorded".to_owned()),
-        Some(period) => facts.push(format!("one sample per {}", size(period as f64))),
+        Some(bytes) => facts.push(format!("one sample per {}", period(bytes))),
         None => {}
     }
     printer.labelled(0, LABEL, label, &facts.join(", "));

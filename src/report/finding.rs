@@ -1,12 +1,13 @@
 //! One finding: what grows, who is to blame, why, and what to do.
 
-use super::columns::{Columns, Row};
+use super::columns::{Columns, Narrow, Row};
 use super::names::{brief, place, shorten};
 use super::printer::{Printer, Role, Span};
 use super::sanitize::sanitize;
 use super::sparkline::sparkline;
 use super::units::{
-    change, count, counted, duration, from_to, percent, rate_with_interval, size, size_with_error,
+    change, count, counted, duration, from_to, percent, rate_with_interval, signed_count, size,
+    size_with_error,
 };
 use super::wrap::width_of;
 use crate::diagnosis::{
@@ -62,7 +63,7 @@ fn print_title(printer: &mut Printer, finding: &Finding) {
     let left = vec![
         Span::new(role, format!("{word:<width$}", width = INDENT - 2)),
         Span::plain("  "),
-        Span::new(Role::Strong, name),
+        Span::new(Role::Strong, shorten(&sanitize(name), printer.width().saturating_sub(12))),
     ];
     let right = match (&finding.growth, finding.share) {
         (Some(growth), _) => match growth.bytes_per_hour {
@@ -70,9 +71,23 @@ fn print_title(printer: &mut Printer, finding: &Finding) {
             None => change(growth.bytes, growth.sd_bytes),
         },
         (None, Some(share)) => format!("{} of the heap", percent(share)),
-        (None, None) => String::new(),
+        (None, None) => goroutine_growth(&finding.goroutines),
     };
     printer.line_with_right(0, left, Span::new(role, right));
+}
+
+/// `+3,060 goroutines`, of a finding that is about goroutines only.
+fn goroutine_growth(groups: &[FindingGoroutines]) -> String {
+    let sum = |of: fn(&FindingGoroutines) -> u64| {
+        groups.iter().fold(0i64, |sum, group| sum.saturating_add_unsigned(of(group)))
+    };
+    match groups.is_empty() {
+        true => String::new(),
+        false => {
+            let change = sum(|group| group.after).saturating_sub(sum(|group| group.before));
+            format!("{} goroutines", signed_count(change))
+        }
+    }
 }
 
 fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
@@ -102,36 +117,17 @@ fn print_path(printer: &mut Printer, path: &[String]) {
     }
 }
 
-/// `+9.1 ±1.3 MiB, +12,345 objects, p = 1.2e-9; 98.0 % of what is allocated here stays`
+/// `+9.1 ±1.3 MiB, +12,345 objects, 84.3 % of the heap in the end, confidence 84 %`
 fn growth_facts(growth: &FindingGrowth, finding: &Finding) -> String {
     let mut facts = vec![change(growth.bytes, growth.sd_bytes)];
     if growth.objects != 0.0 {
-        let sign = if growth.objects > 0.0 { "+" } else { "" };
-        facts.push(format!("{sign}{} objects", count(growth.objects.round() as i64)));
+        facts.push(format!("{} objects", signed_count(growth.objects.round() as i64)));
     }
     if let Some(share) = finding.share {
         facts.push(format!("{} of the heap in the end", percent(share)));
     }
-    if let Some(p) = growth.p_value {
-        facts.push(p_value(p));
-    }
-    if let Some(retention) = growth.retention {
-        facts.push(format!("{:.0} % of what was allocated here is still in use", retention * 100.0));
-    }
-    if let Some(churn) = growth.churn {
-        facts.push(format!("{churn:.1} bytes allocated per byte of growth"));
-    }
     facts.push(format!("confidence {:.0} %", finding.confidence * 100.0));
     facts.join(", ")
-}
-
-/// `p = 0.013`, `p < 1e-9`.
-fn p_value(p: f64) -> String {
-    match p {
-        p if p < 1e-9 => "p < 1e-9".to_owned(),
-        p if p < 0.001 => format!("p = {p:.0e}"),
-        p => format!("p = {p:.3}"),
-    }
 }
 
 fn print_sites(printer: &mut Printer, finding: &Finding) {
@@ -141,7 +137,7 @@ fn print_sites(printer: &mut Printer, finding: &Finding) {
         headings: Vec::new(),
         left: vec![if is_single { 1 } else { 2 }],
         least_name: 40,
-        may_split: true,
+        narrow: Narrow::NameAbove,
     };
     columns.print(printer, INDENT, LABEL, "sites", &rows);
     let unshown = &finding.sites_unshown;
@@ -171,38 +167,57 @@ fn site_row(site: &FindingSite, is_single: bool) -> Row {
     }
 }
 
+/// Groups of goroutines that are shown: those whose number changed most.
+const MOST_GROUPS: usize = 4;
+
 fn print_goroutines(printer: &mut Printer, groups: &[FindingGoroutines]) {
-    for (number, group) in groups.iter().enumerate() {
-        let count_of = |number: u64| count(i64::try_from(number).unwrap_or(i64::MAX));
-        let values: Vec<f64> = group.series.iter().map(|number| *number as f64).collect();
-        let figures = match group.series.len() {
-            0 | 1 => count_of(group.after),
-            _ => format!(
-                "{} → {}  {}",
-                count_of(group.before),
-                count_of(group.after),
-                sparkline(&values)
-            ),
-        };
+    let mut order: Vec<&FindingGoroutines> = groups.iter().collect();
+    order.sort_by_key(|group| std::cmp::Reverse(group.after.abs_diff(group.before)));
+    let most = if printer.is_verbose() { groups.len() } else { MOST_GROUPS };
+    let (shown, unshown) = order.split_at(most.min(order.len()));
+    for (number, group) in shown.iter().enumerate() {
         let label = if number == 0 { "goroutines" } else { "" };
-        let room = printer.width().saturating_sub(INDENT + LABEL + width_of(&figures) + 2);
-        printer.line(
-            INDENT,
-            &[
-                Span::new(Role::Faint, format!("{label:<LABEL$}")),
-                Span::plain(figures),
-                Span::plain("  "),
-                Span::plain(shorten(&sanitize(&group.function), room)),
-            ],
-        );
-        let mut facts: Vec<String> = Vec::new();
-        facts.extend(group.state.clone());
-        facts.extend(
-            group.wait_minutes.map(|minutes| format!("waiting up to {}", duration(f64::from(minutes) * 60.0))),
-        );
-        facts.extend(group.created_by.as_ref().map(|by| format!("started by {}", brief(by))));
-        if !facts.is_empty() {
-            printer.labelled_as(Role::Faint, INDENT, LABEL, "", &facts.join(", "));
-        }
+        print_group(printer, label, group);
     }
+    if !unshown.is_empty() {
+        let (before, after) = unshown.iter().fold((0u64, 0u64), |(before, after), group| {
+            (before.saturating_add(group.before), after.saturating_add(group.after))
+        });
+        let text = format!(
+            "… {}, {} → {} goroutines",
+            counted(unshown.len(), "more group"),
+            count_of(before),
+            count_of(after)
+        );
+        printer.labelled(INDENT, LABEL, "", &text);
+    }
+}
+
+fn print_group(printer: &mut Printer, label: &str, group: &FindingGoroutines) {
+    let values: Vec<f64> = group.series.iter().map(|number| *number as f64).collect();
+    let mut figures = match group.series.len() {
+        0 | 1 => vec![count_of(group.after)],
+        _ => vec![
+            format!("{} → {}", count_of(group.before), count_of(group.after)),
+            sparkline(&values),
+        ],
+    };
+    let room = printer.width().saturating_sub(INDENT + LABEL);
+    let used: usize = figures.iter().map(|figure| width_of(figure) + 2).sum();
+    // Beside the figures if a name of some length fits there, else below them.
+    let for_name = room.checked_sub(used).filter(|left| *left >= 24).unwrap_or(room);
+    figures.push(shorten(&sanitize(&group.function), for_name));
+    printer.figures(INDENT, LABEL, label, &figures);
+    let mut facts: Vec<String> = group.state.iter().cloned().collect();
+    if let Some(minutes @ 1..) = group.wait_minutes {
+        facts.push(format!("waiting up to {}", duration(f64::from(minutes) * 60.0)));
+    }
+    facts.extend(group.created_by.as_ref().map(|by| format!("started by {}", brief(by))));
+    if !facts.is_empty() {
+        printer.labelled_as(Role::Faint, INDENT, LABEL, "", &facts.join(", "));
+    }
+}
+
+fn count_of(number: u64) -> String {
+    count(i64::try_from(number).unwrap_or(i64::MAX))
 }

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn names_are_cut_at_package_boundaries() {
         assert_eq!(shorten(NAME, 100), NAME);
-        assert_eq!(shorten(NAME, 60), "…internal/controller.(*Controller).reconcileHandler");
+        assert_eq!(shorten(NAME, 54), "…internal/controller.(*Controller).reconcileHandler");
         assert_eq!(shorten(NAME, 45), "…controller.(*Controller).reconcileHandler");
         assert_eq!(shorten(NAME, 35), "…(*Controller).reconcileHandler");
         assert_eq!(shorten(NAME, 20), "…reconcileHandler");

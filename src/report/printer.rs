@@ -2,7 +2,7 @@
 
 use super::Layout;
 use super::sanitize::sanitize;
-use super::wrap::{width_of, wrap};
+use super::wrap::{flow, width_of, wrap};
 use anstyle::{AnsiColor, Style};
 
 /// What a piece of text is, which decides its colour.
@@ -119,6 +119,20 @@ impl Printer {
         }
         self.line(indent, &left);
         self.line(self.width().saturating_sub(wanted), &[right]);
+    }
+
+    /// Figures that stay whole, two spaces between them, as many a line as fit, after a label
+    /// in a column of its own.
+    pub(super) fn figures(&mut self, indent: usize, column: usize, label: &str, figures: &[String]) {
+        let room = self.width().saturating_sub(indent + column);
+        for (number, line) in flow(figures, room).iter().enumerate() {
+            let label = if number == 0 { label } else { "" };
+            let spans = [
+                Span::new(Role::Faint, format!("{label:<column$}")),
+                Span::plain(line),
+            ];
+            self.line(indent, &spans);
+        }
     }
 
     /// Running text, wrapped, after a label in a column of its own.

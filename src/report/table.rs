@@ -4,8 +4,8 @@ use super::finding::print_finding;
 use super::printer::{Printer, Role, Span};
 use super::sparkline::sparkline;
 use super::units::{
-    count, counted, duration, from_to_with_errors, hours, hours_from_to, rate_with_interval, size,
-    size_with_error,
+    count, counted, duration, from_to_with_errors, hours, hours_from_to, period, rate_with_interval,
+    size, size_with_error,
 };
 use super::Layout;
 use crate::diagnosis::{Diagnosis, FindingVerdict, Forecast, Input, MemoryBreakdown, Verdict};
@@ -48,11 +48,14 @@ fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
     let goroutines = &diagnosis.totals.goroutines;
     if let (Some(first), Some(last)) = (goroutines.first(), goroutines.last()) {
         let values: Vec<f64> = goroutines.iter().map(|number| *number as f64).collect();
-        let text = match goroutines.len() {
-            1 => count_of(*last),
-            _ => format!("{} → {}  {}", count_of(*first), count_of(*last), sparkline(&values)),
+        let figures = match goroutines.len() {
+            1 => vec![count_of(*last)],
+            _ => vec![
+                format!("{} → {}", count_of(*first), count_of(*last)),
+                sparkline(&values),
+            ],
         };
-        print_wide(printer, "goroutines", &text);
+        printer.figures(0, LABEL, "goroutines", &figures);
     }
     if let Some(text) = noise(diagnosis) {
         printer.labelled(0, LABEL, "noise", &text);
@@ -96,7 +99,7 @@ fn answer(diagnosis: &Diagnosis) -> String {
     }
 }
 
-/// `6 snapshots over 50 min of one process, 6 GC points, one sample per 512.0 KiB`.
+/// `6 snapshots over 50 min of one process, 6 GC points, one sample per 512 KiB`.
 fn series_facts(diagnosis: &Diagnosis) -> String {
     let series = &diagnosis.series;
     let mut facts = counted(series.snapshots, "snapshot");
@@ -120,7 +123,7 @@ fn series_facts(diagnosis: &Diagnosis) -> String {
     }
     match series.sampling_period {
         Some(1) => facts.push_str(", every allocation recorded"),
-        Some(period) => facts.push_str(&format!(", one sample per {}", size(period as f64))),
+        Some(bytes) => facts.push_str(&format!(", one sample per {}", period(bytes))),
         None => {}
     }
     facts
@@ -133,25 +136,14 @@ fn print_heap(printer: &mut Printer, diagnosis: &Diagnosis) {
     };
     let Some(first) = totals.first_bytes.filter(|_| totals.series.len() > 1) else {
         let text = format!("{} in use", size_with_error(last as f64, totals.last_sd));
-        return print_wide(printer, "heap", &text);
+        return printer.labelled(0, LABEL, "heap", &text);
     };
     let sizes = from_to_with_errors((first as f64, totals.first_sd), (last as f64, totals.last_sd));
     let values: Vec<f64> = totals.series.iter().map(|bytes| *bytes as f64).collect();
-    print_wide(printer, "heap", &format!("{sizes}  {}", sparkline(&values)));
+    printer.figures(0, LABEL, "heap", &[sizes, sparkline(&values)]);
     if let Some(rate) = totals.bytes_per_hour {
-        print_wide(printer, "", &rate_with_interval(rate, totals.ci95));
+        printer.labelled(0, LABEL, "", &rate_with_interval(rate, totals.ci95));
     }
-}
-
-/// A labelled text whose spaces are kept: a sparkline must not be torn from its figures.
-fn print_wide(printer: &mut Printer, label: &str, text: &str) {
-    printer.line(
-        0,
-        &[
-            Span::new(Role::Faint, format!("{label:<LABEL$}")),
-            Span::plain(text),
-        ],
-    );
 }
 
 /// How small a leak could have been missed.
@@ -203,9 +195,9 @@ fn print_memory(printer: &mut Printer, memory: &MemoryBreakdown) {
     let unsigned = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
     let parts: Vec<String> = [
         ("in use by the profile", memory.profile_inuse.map(|bytes| bytes as f64)),
-        ("live and unswept", unsigned(memory.heap_alloc)),
+        ("live or unswept", unsigned(memory.heap_alloc)),
         ("spans in use", unsigned(memory.heap_inuse)),
-        ("idle, kept", unsigned(memory.heap_idle_kept)),
+        ("idle but kept", unsigned(memory.heap_idle_kept)),
         ("given back", unsigned(memory.heap_released)),
         ("stacks", unsigned(memory.stacks)),
         ("runtime", unsigned(memory.runtime)),

@@ -1,9 +1,9 @@
 //! The functions of one snapshot, as pprof's `top` shows them, with standard errors.
 
 use super::Layout;
-use super::columns::{Columns, Row};
+use super::columns::{Columns, Narrow, Row};
 use super::printer::{Printer, Role, Span};
-use super::units::{count, counted, percent, size, size_with_error};
+use super::units::{count, counted, percent, period, size, size_with_error};
 use crate::diagnosis::{Top, TopRow};
 
 /// Columns of a label.
@@ -16,7 +16,7 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
     facts.extend(top.taken_at.clone());
     match top.sampling_period {
         Some(1) => facts.push("every allocation recorded".to_owned()),
-        Some(period) => facts.push(format!("one sample per {}", size(period as f64))),
+        Some(bytes) => facts.push(format!("one sample per {}", period(bytes))),
         None => {}
     }
     printer.labelled(0, LABEL, "profile", &facts.join(", "));
@@ -26,8 +26,8 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
     let columns = Columns {
         headings: vec!["flat", "flat %", "cum", "cum %", "objects"],
         left: Vec::new(),
-        least_name: 0,
-        may_split: false,
+        least_name: 16,
+        narrow: Narrow::NameBelow(2),
     };
     let rows: Vec<Row> = top.rows.iter().map(|row| top_row(row, top.total_bytes)).collect();
     columns.print(&mut printer, 0, 0, "", &rows);

@@ -72,13 +72,13 @@ fn without_negative_zero(value: f64) -> f64 {
 
 /// `16.4 ±1.2 MiB`.
 pub(super) fn size_with_error(bytes: f64, sd: Option<f64>) -> String {
-    let unit = Unit::for_largest(&[bytes]);
+    let unit = Unit::for_largest(&[bytes, sd.unwrap_or(0.0)]);
     format!("{}{} {}", unit.number(bytes), unit.error(sd), unit.name())
 }
 
 /// `+9.1 ±1.3 MiB`.
 pub(super) fn change(delta: f64, sd: Option<f64>) -> String {
-    let unit = Unit::for_largest(&[delta]);
+    let unit = Unit::for_largest(&[delta, sd.unwrap_or(0.0)]);
     format!("{}{} {}", unit.signed(delta), unit.error(sd), unit.name())
 }
 
@@ -130,6 +130,15 @@ pub(super) fn rate_with_interval(bytes_per_hour: f64, ci95: Option<[f64; 2]>) ->
         unit.number(low),
         unit.number(high)
     )
+}
+
+/// A sampling period, which is nearly always a round figure: `512 KiB`.
+pub(super) fn period(bytes: i64) -> String {
+    let text = size(bytes as f64);
+    match bytes % 1024 {
+        0 => text.replace(".0 ", " "),
+        _ => text,
+    }
 }
 
 /// `12,345`.
@@ -197,6 +206,7 @@ mod tests {
         assert_eq!(size_with_error(512.0, Some(0.2)), "512 ±1 B");
         assert_eq!(size_with_error(1023.96 * 1024.0, None), "1.0 MiB");
         assert_eq!(change(9.1 * MIB, Some(1.3 * MIB)), "+9.1 ±1.3 MiB");
+        assert_eq!(change(0.0, Some(0.7 * MIB)), "+0.0 ±716.8 KiB");
         assert_eq!(change(-2048.0, None), "-2.0 KiB");
         assert_eq!(change(0.0, None), "+0 B");
         assert_eq!(change(-0.3, None), "+0 B");
@@ -228,6 +238,14 @@ mod tests {
             "+0.5 MiB/h (95 %: -0.5 to 1.5)"
         );
         assert_eq!(rate_with_interval(-3.0 * MIB, None), "-3.0 MiB/h");
+    }
+
+    #[test]
+    fn periods_are_round() {
+        assert_eq!(period(524_288), "512 KiB");
+        assert_eq!(period(1_048_576), "1 MiB");
+        assert_eq!(period(1_572_864), "1.5 MiB");
+        assert_eq!(period(4000), "3.9 KiB");
     }
 
     #[test]

@@ -21,33 +21,27 @@ pub fn stem_of(file_name: &str) -> String {
 
 /// Compares names as people count: `heap-9` before `heap-10`.
 pub(super) fn natural_order(a: &str, b: &str) -> std::cmp::Ordering {
-    let parts = |text: &str| -> Vec<(u128, String)> {
-        let mut parts = Vec::new();
-        let mut word = String::new();
-        let mut digits = String::new();
-        for c in text.chars().chain(std::iter::once('\0')) {
-            if c.is_ascii_digit() {
-                digits.push(c);
-                continue;
-            }
-            if !digits.is_empty() {
-                let number = digits.parse().unwrap_or(u128::MAX);
-                parts.push((number, std::mem::take(&mut word)));
-                digits.clear();
-            }
-            word.push(c);
+    let by_chunk = chunks(a).zip(chunks(b)).map(|(a, b)| {
+        let number = |chunk: &str| chunk.parse::<u128>().ok();
+        match (number(a), number(b)) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => a.cmp(b),
         }
-        parts.push((0, word));
-        parts
-    };
-    let (a_parts, b_parts) = (parts(a), parts(b));
-    for ((a_number, a_word), (b_number, b_word)) in a_parts.iter().zip(&b_parts) {
-        let order = a_word.cmp(b_word).then(a_number.cmp(b_number));
-        if order.is_ne() {
-            return order;
-        }
-    }
-    a_parts.len().cmp(&b_parts.len()).then_with(|| a.cmp(b))
+    });
+    let first_difference = by_chunk.into_iter().find(|order| order.is_ne());
+    first_difference.unwrap_or_else(|| chunks(a).count().cmp(&chunks(b).count()).then(a.cmp(b)))
+}
+
+/// Runs of digits and runs of others.
+fn chunks(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let is_digit = rest.chars().next()?.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != is_digit).unwrap_or(rest.len());
+        let (chunk, tail) = rest.split_at(end);
+        rest = tail;
+        Some(chunk)
+    })
 }
 
 #[cfg(test)]

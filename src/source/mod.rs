@@ -44,6 +44,9 @@ pub fn load_series(sources: &[Source], options: &LoadOptions) -> Result<Series, 
         files.extend(argument::list_files(source)?);
     }
     load::drop_repeated_files(&mut files)?;
+    // Ids are given in order of decoding: in the order of names, so that a result does not
+    // depend on the order of the arguments.
+    files.sort_by(|a, b| a.name.cmp(&b.name));
     let mut symbols = SymbolTable::default();
     let loaded = load::load_files(files, options, &mut symbols);
     for source in sources {

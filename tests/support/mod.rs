@@ -1,6 +1,8 @@
 //! What the tests of the binary share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod profiles;
+
 use assert_cmd::Command;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -14,7 +14,7 @@ const HEAP_PLACEHOLDERS: &[&str] = &["bytes", "share", "stacks", "churn", "reten
 
 /// Placeholders that a goroutine condition's sentence can have.
 const GOROUTINE_PLACEHOLDERS: &[&str] =
-    &["before", "after", "seen", "snapshots", "state", "inside"];
+    &["count", "before", "after", "seen", "snapshots", "state", "inside"];
 
 /// A file under check: where its errors point.
 struct File<'f> {

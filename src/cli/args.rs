@@ -1,0 +1,264 @@
+//! What was typed.
+
+use super::size::parse_size;
+use crate::diagnosis::FindingVerdict;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Finds out why a Go process's memory grows, and where in the code.
+#[derive(Debug, Parser)]
+#[command(
+    name = "heapdrift",
+    version,
+    styles = STYLES,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  curl -o 1.heap.pb.gz 'http://localhost:6060/debug/pprof/heap?gc=1'   take a snapshot; again later
+  heapdrift diagnose captures/                                         why does it grow?
+  heapdrift diff 1.heap.pb.gz 2.heap.pb.gz                             what changed between two?
+  heapdrift explain                                                    which leaks does it know?",
+    after_long_help = "\
+Examples:
+  curl -o 1.heap.pb.gz 'http://localhost:6060/debug/pprof/heap?gc=1'   take a snapshot; again later
+  heapdrift diagnose captures/                                         why does it grow?
+  heapdrift diff 1.heap.pb.gz 2.heap.pb.gz                             what changed between two?
+  heapdrift explain                                                    which leaks does it know?
+
+Exit codes:
+  0  nothing found at or above --fail-on
+  1  found
+  2  wrong usage, or input that cannot be read
+  3  inputs that cannot be compared"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Command,
+    #[command(flatten)]
+    pub(super) general: General,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Say why memory grows: verdict, pattern, culprit, rate.
+    Diagnose(DiagnoseArgs),
+    /// Show what changed between two snapshots, site by site, with error bars.
+    Diff(DiffArgs),
+    /// Show the functions that hold memory in one snapshot.
+    Top(TopArgs),
+    /// Describe the leak patterns that are known, or one of them.
+    Explain(ExplainArgs),
+}
+
+/// Options of every command.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(super) struct General {
+    /// Form of the output [default: table].
+    #[arg(short, long, global = true, value_enum)]
+    pub(super) format: Option<Format>,
+    /// Write to FILE instead of standard output; .json and .txt choose the format. May be repeated.
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub(super) output: Vec<PathBuf>,
+    /// When to use colours; NO_COLOR is respected.
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(super) color: Color,
+    /// Columns to fill [default: those of the terminal, at most 160; else 80].
+    #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(60..=1000))]
+    pub(super) width: Option<u16>,
+    /// List every input file, and public reports of a pattern.
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(super) verbose: bool,
+    /// Print no report: the exit code tells.
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
+}
+
+/// How profiles are read.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Input")]
+pub(super) struct Reading {
+    /// Compare what cannot be compared: other processes, deltas, the wrong order.
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Largest file, compressed and expanded.
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = parse_size)]
+    pub(super) max_size: u64,
+}
+
+/// Long tables.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(super) struct Rows {
+    /// Rows of a table, 0 for all [default: 10; in JSON all].
+    #[arg(long, visible_alias = "limit-rows", value_name = "N")]
+    pub(super) rows: Option<usize>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "\
+Examples:
+  heapdrift diagnose captures/
+  heapdrift diagnose captures/ --limit 512MiB --app-module example.com/shop
+  heapdrift diagnose 1.heap.pb.gz 2.heap.pb.gz 3.heap.pb.gz 4.heap.pb.gz -f json
+  curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift diagnose -",
+    after_long_help = "\
+Examples:
+  heapdrift diagnose captures/
+  heapdrift diagnose captures/ --limit 512MiB --app-module example.com/shop
+  heapdrift diagnose 1.heap.pb.gz 2.heap.pb.gz 3.heap.pb.gz 4.heap.pb.gz -f json
+  curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift diagnose -
+
+Exit codes:
+  0  nothing found at or above --fail-on
+  1  found
+  2  wrong usage, or input that cannot be read
+  3  inputs that cannot be compared"
+)]
+pub(super) struct DiagnoseArgs {
+    /// Files, a directory of captures, or - for standard input.
+    ///
+    /// Heap, goroutine and memory files are told by their content, ordered by their own clock,
+    /// and joined when the rest of their names is the same.
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(super) sources: Vec<OsString>,
+    /// A module that is the application (else told by source paths). May be repeated.
+    #[arg(long, value_name = "MODULE")]
+    pub(super) app_module: Vec<String>,
+    /// Memory limit of the process: says when it is reached.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(super) limit: Option<u64>,
+    /// Directory of pattern files of your own, beside the built-in ones.
+    #[arg(long, value_name = "DIR")]
+    pub(super) patterns: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) failing: Failing,
+    #[command(flatten)]
+    pub(super) reading: Reading,
+    #[command(flatten)]
+    pub(super) rows: Rows,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "\
+Examples:
+  heapdrift diff 1.heap.pb.gz 2.heap.pb.gz
+  heapdrift diff 1.heap.pb.gz 2.heap.pb.gz --rows 0 -f json
+  heapdrift diff before/ after/ --fail-on growing"
+)]
+pub(super) struct DiffArgs {
+    /// The older heap profile: a file, a directory with one, or - for standard input.
+    #[arg(value_name = "BEFORE")]
+    pub(super) before: OsString,
+    /// The newer one, of the same process.
+    #[arg(value_name = "AFTER")]
+    pub(super) after: OsString,
+    #[command(flatten)]
+    pub(super) failing: Failing,
+    #[command(flatten)]
+    pub(super) reading: Reading,
+    #[command(flatten)]
+    pub(super) rows: Rows,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "\
+Examples:
+  heapdrift top heap.pb.gz
+  curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift top - --rows 30"
+)]
+pub(super) struct TopArgs {
+    /// A heap profile, a directory (its last one counts), or - for standard input.
+    #[arg(value_name = "SOURCE")]
+    pub(super) source: OsString,
+    #[command(flatten)]
+    pub(super) reading: Reading,
+    #[command(flatten)]
+    pub(super) rows: Rows,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "\
+Examples:
+  heapdrift explain
+  heapdrift explain logger-promise-chain"
+)]
+pub(super) struct ExplainArgs {
+    /// The pattern; without one all are listed.
+    #[arg(value_name = "PATTERN")]
+    pub(super) pattern: Option<String>,
+    /// Directory of pattern files of your own, beside the built-in ones.
+    #[arg(long, value_name = "DIR")]
+    pub(super) patterns: Option<PathBuf>,
+}
+
+/// When to end with exit code 1.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Exit code")]
+pub(super) struct Failing {
+    /// End with exit code 1 on a finding of this kind or worse.
+    #[arg(long, value_enum, default_value = "leak", value_name = "VERDICT")]
+    pub(super) fail_on: FailOn,
+    /// End with exit code 0 whatever is found.
+    #[arg(long)]
+    pub(super) exit_zero: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people.
+    Table,
+    /// For programs; a JSON Schema is in the repository.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum FailOn {
+    /// Growth in every third of the window.
+    Leak,
+    /// Real growth that may yet end.
+    Growing,
+    /// Anything that is found.
+    Suspect,
+}
+
+impl FailOn {
+    /// The mildest verdict that counts.
+    pub(super) fn threshold(self) -> FindingVerdict {
+        match self {
+            Self::Leak => FindingVerdict::Leak,
+            Self::Growing => FindingVerdict::Growing,
+            Self::Suspect => FindingVerdict::Suspect,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Args::command().debug_assert();
+    }
+}

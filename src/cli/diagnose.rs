@@ -1,0 +1,40 @@
+//! `heapdrift diagnose SOURCE…`
+
+use super::args::{DiagnoseArgs, General};
+use super::exit::Exit;
+use super::failure::Failure;
+use super::inputs::{read_catalogue, refuse_nothing};
+use super::output::{Report, print};
+use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose};
+use crate::report::{Layout, cut_diagnosis, diagnosis_table, to_json};
+use crate::source::{Source, load_series};
+
+pub(super) fn run(args: &DiagnoseArgs, general: &General) -> Result<Exit, Failure> {
+    let sources = Source::parse_all(&args.sources)?;
+    let catalogue = read_catalogue(args.patterns.as_deref())?;
+    let series = load_series(&sources, &args.reading.options())?;
+    refuse_nothing(&series)?;
+    let options = DiagnoseOptions {
+        app_modules: args.app_module.clone(),
+        limit_bytes: args.limit,
+    };
+    let diagnosis = diagnose(&series, &catalogue, &options)?;
+    print(&diagnosis, args.rows.rows, general)?;
+    let threshold = args.failing.fail_on.threshold();
+    let is_found = diagnosis.findings.iter().any(|finding| finding.verdict >= threshold);
+    Ok(Exit::from_found(is_found, args.failing.exit_zero))
+}
+
+impl Report for Diagnosis {
+    fn table(&self, layout: &Layout, rows: usize) -> String {
+        let mut cut = self.clone();
+        cut_diagnosis(&mut cut, rows);
+        diagnosis_table(&cut, layout)
+    }
+
+    fn json(&self, rows: usize) -> serde_json::Result<String> {
+        let mut cut = self.clone();
+        cut_diagnosis(&mut cut, rows);
+        to_json(&cut)
+    }
+}

@@ -1,0 +1,32 @@
+//! `heapdrift top SOURCE`
+
+use super::args::{General, TopArgs};
+use super::exit::Exit;
+use super::failure::Failure;
+use super::inputs::refuse_nothing;
+use super::output::{Report, print};
+use crate::diagnosis::{Top, top};
+use crate::report::{Layout, cut_top, to_json, top_table};
+use crate::source::{Source, load_series};
+
+pub(super) fn run(args: &TopArgs, general: &General) -> Result<Exit, Failure> {
+    let source = Source::parse(&args.source)?;
+    let series = load_series(&[source], &args.reading.options())?;
+    refuse_nothing(&series)?;
+    print(&top(&series)?, args.rows.rows, general)?;
+    Ok(Exit::Clean)
+}
+
+impl Report for Top {
+    fn table(&self, layout: &Layout, rows: usize) -> String {
+        let mut cut = self.clone();
+        cut_top(&mut cut, rows);
+        top_table(&cut, layout)
+    }
+
+    fn json(&self, rows: usize) -> serde_json::Result<String> {
+        let mut cut = self.clone();
+        cut_top(&mut cut, rows);
+        to_json(&cut)
+    }
+}
