@@ -64,4 +64,16 @@ fn dump() {
     put("regex.pb.gz", rx.gzip());
     rx.drop_frames = r"(\w{1,200}\W{1,200}){1,30}".to_owned();
     put("regex2.pb.gz", rx.gzip());
+
+    for (i, s) in leaking_process(0, 8).into_iter().enumerate() {
+        put(&format!("rate/{i}.heap.pb.gz"), s.clone().with(|p| if i >= 4 { p.period /= 2 }).gzip());
+        put(&format!("build/{i}.heap.pb.gz"), s.clone().with(|p| p.build_id = if i >= 4 { "b".into() } else { "a".into() }).gzip());
+        put(&format!("cut32/{i}.heap.pb.gz"), s.clone().with(|p| for r in &mut p.rows { while r.stack.len() < 32 { r.stack.push(format!("main.f{}", r.stack.len())) } }).gzip());
+    }
+    for (i, s) in leaking_process(0, 8).into_iter().chain(leaking_process(2400, 5)).enumerate() {
+        put(&format!("restart/{i}.heap.pb.gz"), s.gzip());
+    }
+    let gor = |v: i64| Pprof::of_types(&[("goroutine", "count")], ("goroutine", "count"), 1).row("main.a", None, &[v]).row("main.b < main.a", None, &[v]);
+    put("gorhuge.pb.gz", gor(i64::MAX).gzip());
+    put("gorok.pb.gz", gor(7).gzip());
 }

@@ -50,13 +50,22 @@ fn captures() -> TempDir {
     let dir = files(&[
         ("leak/README.md", b"How these were taken.\n"),
         ("leak/.hidden.heap.pb.gz", b"half"),
-        ("other.heap.pb.gz", &Pprof::heap(900).sampled("main.other < main.main", 64, 9, 9).gzip()),
+        (
+            "other.heap.pb.gz",
+            &Pprof::heap(900)
+                .sampled("main.other < main.main", 64, 9, 9)
+                .gzip(),
+        ),
     ]);
     for (number, profile) in leaking_process(0, 8).iter().enumerate() {
         let path = dir.path().join(format!("leak/{number}.heap.pb.gz"));
         std::fs::write(path, profile.gzip()).unwrap();
         let dump = goroutine_dump("main.wait", 3);
-        std::fs::write(dir.path().join(format!("leak/{number}.goroutine.txt")), dump).unwrap();
+        std::fs::write(
+            dir.path().join(format!("leak/{number}.goroutine.txt")),
+            dump,
+        )
+        .unwrap();
     }
     dir
 }
@@ -64,10 +73,20 @@ fn captures() -> TempDir {
 /// Runs in an empty directory and expects a failure that says all of `words` on standard error.
 fn refuses(dir: &Path, arguments: &[&str], code: i32, words: &[&str]) {
     let run = heapdrift(dir, arguments, b"");
-    assert_eq!(run.code, Some(code), "{arguments:?}: {}{}", run.stdout, run.stderr);
+    assert_eq!(
+        run.code,
+        Some(code),
+        "{arguments:?}: {}{}",
+        run.stdout,
+        run.stderr
+    );
     assert_eq!(run.stdout, "", "{arguments:?}");
     for word in words {
-        assert!(run.stderr.contains(word), "{arguments:?}: no {word:?} in {}", run.stderr);
+        assert!(
+            run.stderr.contains(word),
+            "{arguments:?}: no {word:?} in {}",
+            run.stderr
+        );
     }
 }
 
@@ -84,7 +103,11 @@ fn help_of_every_command_shows_an_example() {
         }
     }
     let run = heapdrift(dir.path(), &["--help"], b"");
-    assert!(run.stdout.contains("heapdrift diagnose captures/"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("heapdrift diagnose captures/"),
+        "{}",
+        run.stdout
+    );
     assert!(run.stdout.contains("Exit codes:"), "{}", run.stdout);
 }
 
@@ -106,7 +129,12 @@ fn wrong_usage_ends_with_2() {
     ] {
         refuses(dir.path(), &arguments, 2, &["Usage", ""][1..]);
     }
-    refuses(dir.path(), &["diagnose", "leak", "--limit", "much"], 2, &["512MiB"]);
+    refuses(
+        dir.path(),
+        &["diagnose", "leak", "--limit", "much"],
+        2,
+        &["512MiB"],
+    );
 }
 
 #[test]
@@ -134,17 +162,50 @@ fn input_that_is_not_there_or_no_profile_is_refused_with_a_hint() {
                 refuses_with(dir.path(), &arguments, words);
             }
         };
-        refuses("missing.pb.gz", &["missing.pb.gz: no such file", "check the path"]);
-        refuses("nothing", &["nothing: no profile in this directory", "curl"]);
+        refuses(
+            "missing.pb.gz",
+            &["missing.pb.gz: no such file", "check the path"],
+        );
+        refuses(
+            "nothing",
+            &["nothing: no profile in this directory", "curl"],
+        );
         refuses("docs", &["docs: no profile in this directory"]);
-        refuses("page.html", &["page.html: this is an HTML", "pprof heap profiles"]);
+        refuses(
+            "page.html",
+            &["page.html: this is an HTML", "pprof heap profiles"],
+        );
         refuses("notes.txt", &["notes.txt: this is", "not a profile"]);
-        refuses("cut.heap.pb.gz", &["cut.heap.pb.gz: the gzip stream is damaged or cut short"]);
+        refuses(
+            "cut.heap.pb.gz",
+            &["cut.heap.pb.gz: the gzip stream is damaged or cut short"],
+        );
         refuses("empty.heap", &["empty.heap: the file is empty"]);
-        refuses("broken", &["1.heap.pb.gz: the gzip stream", "2.heap.pb.gz: the file is empty"]);
-        refuses("store", &["holds 2 directories of captures", "name one, such as store/a"]);
-        refuses("http://host:6060", &["not built yet", "curl -o 1.heap.pb.gz 'http://host:6060/debug/pprof/heap?gc=1'"]);
-        refuses("pod/api-0:6060", &["not built yet", "kubectl port-forward pod/api-0 6060"]);
+        refuses(
+            "broken",
+            &[
+                "1.heap.pb.gz: the gzip stream",
+                "2.heap.pb.gz: the file is empty",
+            ],
+        );
+        refuses(
+            "store",
+            &[
+                "holds 2 directories of captures",
+                "name one, such as store/a",
+            ],
+        );
+        refuses(
+            "http://host:6060",
+            &[
+                "not built yet",
+                "curl -o 1.heap.pb.gz 'http://host:6060/debug/pprof/heap?gc=1'",
+            ],
+        );
+        refuses(
+            "pod/api-0:6060",
+            &["not built yet", "kubectl port-forward pod/api-0 6060"],
+        );
     }
 }
 
@@ -156,19 +217,56 @@ fn refuses_with(dir: &Path, arguments: &[&str], words: &[&str]) {
 fn a_leak_ends_with_1_unless_the_user_wants_otherwise() {
     let dir = captures();
     let run = heapdrift(dir.path(), &["diagnose", "leak"], b"");
-    assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""), "{}", run.stdout);
-    assert!(run.stdout.starts_with("verdict     LEAK: "), "{}", run.stdout);
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (Some(1), ""),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.starts_with("verdict     LEAK: "),
+        "{}",
+        run.stdout
+    );
     assert!(run.stdout.contains("main.keep"), "{}", run.stdout);
-    assert!(!run.stdout.contains("README") && !run.stdout.contains("hidden"), "{}", run.stdout);
+    assert!(
+        !run.stdout.contains("README") && !run.stdout.contains("hidden"),
+        "{}",
+        run.stdout
+    );
     for (arguments, code) in [
         (&["--exit-zero"][..], 0),
         (&["--fail-on", "growing"], 1),
         (&["--fail-on", "suspect", "-q"], 1),
     ] {
-        let run = heapdrift(dir.path(), &[&["diagnose", "leak"], arguments].concat(), b"");
+        let run = heapdrift(
+            dir.path(),
+            &[&["diagnose", "leak"], arguments].concat(),
+            b"",
+        );
         assert_eq!(run.code, Some(code), "{arguments:?}");
         assert_eq!(run.stdout.is_empty(), arguments.contains(&"-q"));
     }
+}
+
+#[test]
+fn a_file_that_is_named_twice_counts_once() {
+    let dir = captures();
+    for sources in [
+        &["leak", "leak/0.heap.pb.gz", "./leak/"][..],
+        &["leak/0.heap.pb.gz", "leak"],
+    ] {
+        let run = heapdrift(
+            dir.path(),
+            &[&["diagnose", "-f", "json"], sources].concat(),
+            b"",
+        );
+        let printed: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(printed["series"]["snapshots"], 8, "{}", printed["warnings"]);
+    }
+    let one = files(&[("d/1.heap.pb.gz", &leaking_process(0, 1)[0].gzip())]);
+    let run = heapdrift(one.path(), &["diagnose", "d/1.heap.pb.gz", "d"], b"");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
 
 #[test]
@@ -177,8 +275,16 @@ fn two_snapshots_are_never_a_leak() {
     let pair = ["leak/0.heap.pb.gz", "leak/7.heap.pb.gz"];
     let run = heapdrift(dir.path(), &[&["diagnose"], &pair[..]].concat(), b"");
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
-    assert!(run.stdout.starts_with("verdict     GROWING"), "{}", run.stdout);
-    for (flags, code) in [(&[][..], 0), (&["--fail-on", "growing"], 1), (&["--fail-on", "growing", "--exit-zero"], 0)] {
+    assert!(
+        run.stdout.starts_with("verdict     GROWING"),
+        "{}",
+        run.stdout
+    );
+    for (flags, code) in [
+        (&[][..], 0),
+        (&["--fail-on", "growing"], 1),
+        (&["--fail-on", "growing", "--exit-zero"], 0),
+    ] {
         let run = heapdrift(dir.path(), &[&["diff"], &pair[..], flags].concat(), b"");
         assert_eq!(run.code, Some(code), "{}{}", run.stdout, run.stderr);
         assert!(run.stdout.contains("grew"), "{}", run.stdout);
@@ -191,10 +297,19 @@ fn standard_input_is_a_source_once() {
     let profile = leaking_process(0, 1)[0].gzip();
     let run = heapdrift(dir.path(), &["top", "-"], &profile);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    assert!(run.stdout.contains("stdin") && run.stdout.contains("main.keep"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("stdin") && run.stdout.contains("main.keep"),
+        "{}",
+        run.stdout
+    );
     let run = heapdrift(dir.path(), &["diff", "-", "leak/7.heap.pb.gz"], &profile);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    refuses(dir.path(), &["diff", "-", "-"], 2, &["standard input can be read only once"]);
+    refuses(
+        dir.path(),
+        &["diff", "-", "-"],
+        2,
+        &["standard input can be read only once"],
+    );
     refuses(dir.path(), &["top", "-"], 2, &["stdin: the file is empty"]);
 }
 
@@ -202,19 +317,44 @@ fn standard_input_is_a_source_once() {
 fn the_order_of_a_diff_is_the_users() {
     let dir = captures();
     let backwards = ["diff", "leak/7.heap.pb.gz", "leak/0.heap.pb.gz"];
-    refuses(dir.path(), &backwards, 3, &["2100 s before", "swap the two", "--force"]);
-    let run = heapdrift(dir.path(), &[&backwards[..], &["--force", "-f", "json"]].concat(), b"");
+    refuses(
+        dir.path(),
+        &backwards,
+        3,
+        &["2100 s before", "swap the two", "--force"],
+    );
+    let run = heapdrift(
+        dir.path(),
+        &[&backwards[..], &["--force", "-f", "json"]].concat(),
+        b"",
+    );
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let diff: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(diff["before"]["source"], "leak/7.heap.pb.gz");
-    assert!(diff["total"]["delta_bytes"].as_i64().unwrap() < 0, "{}", diff["total"]);
-    refuses(dir.path(), &["diff", "leak", "other.heap.pb.gz"], 2, &["holds 8 heap profiles"]);
-    refuses(dir.path(), &["diff", "leak/0.goroutine.txt", "other.heap.pb.gz"], 2, &["holds 0 heap"]);
+    assert!(
+        diff["total"]["delta_bytes"].as_i64().unwrap() < 0,
+        "{}",
+        diff["total"]
+    );
+    refuses(
+        dir.path(),
+        &["diff", "leak", "other.heap.pb.gz"],
+        2,
+        &["holds 8 heap profiles"],
+    );
+    refuses(
+        dir.path(),
+        &["diff", "leak/0.goroutine.txt", "other.heap.pb.gz"],
+        2,
+        &["holds 0 heap"],
+    );
 }
 
 #[test]
 fn what_cannot_be_compared_ends_with_3() {
-    let saved_diff = Pprof::heap(0).sampled("main.f < main.main", 64, 5, 5).label("pprof::base", "true");
+    let saved_diff = Pprof::heap(0)
+        .sampled("main.f < main.main", 64, 5, 5)
+        .label("pprof::base", "true");
     let delta = Pprof::heap(0)
         .sampled("main.f < main.main", 64, 5, 5)
         .with(|profile| profile.duration_nanos = 30_000_000_000);
@@ -222,15 +362,40 @@ fn what_cannot_be_compared_ends_with_3() {
     std::fs::write(dir.path().join("diff.pb.gz"), saved_diff.gzip()).unwrap();
     std::fs::write(dir.path().join("delta.pb.gz"), delta.gzip()).unwrap();
     for command in ["diagnose", "top"] {
-        refuses(dir.path(), &[command, "diff.pb.gz"], 3, &["diff.pb.gz: it is a saved diff"]);
-        refuses(dir.path(), &[command, "delta.pb.gz"], 3, &["delta profile over 30 s", "hint: "]);
+        refuses(
+            dir.path(),
+            &[command, "diff.pb.gz"],
+            3,
+            &["diff.pb.gz: it is a saved diff"],
+        );
+        refuses(
+            dir.path(),
+            &[command, "delta.pb.gz"],
+            3,
+            &["delta profile over 30 s", "hint: "],
+        );
     }
-    refuses(dir.path(), &["diagnose", "diff.pb.gz", "delta.pb.gz"], 3, &["saved diff", "delta"]);
-    refuses(dir.path(), &["diff", "leak/0.heap.pb.gz", "delta.pb.gz"], 3, &["delta profile"]);
+    refuses(
+        dir.path(),
+        &["diagnose", "diff.pb.gz", "delta.pb.gz"],
+        3,
+        &["saved diff", "delta"],
+    );
+    refuses(
+        dir.path(),
+        &["diff", "leak/0.heap.pb.gz", "delta.pb.gz"],
+        3,
+        &["delta profile"],
+    );
     let strangers = ["leak/0.heap.pb.gz", "other.heap.pb.gz"];
     for command in ["diagnose", "diff"] {
         let arguments = [&[command], &strangers[..]].concat();
-        refuses(dir.path(), &arguments, 3, &["allocation counters", "--force"]);
+        refuses(
+            dir.path(),
+            &arguments,
+            3,
+            &["allocation counters", "--force"],
+        );
         let run = heapdrift(dir.path(), &[&arguments[..], &["--force"]].concat(), b"");
         assert_eq!(run.code, Some(0), "{}", run.stderr);
     }
@@ -242,7 +407,11 @@ fn a_broken_file_among_good_ones_is_left_out_and_told() {
     std::fs::write(dir.path().join("leak/5.heap.pb.gz"), b"\x1f\x8b\x08cut").unwrap();
     let run = heapdrift(dir.path(), &["diagnose", "leak"], b"");
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
-    assert!(run.stdout.contains("leak/5.heap.pb.gz is left out"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("leak/5.heap.pb.gz is left out"),
+        "{}",
+        run.stdout
+    );
 }
 
 #[test]
@@ -251,14 +420,29 @@ fn json_goes_to_standard_output_and_files() {
     let run = heapdrift(dir.path(), &["diagnose", "leak", "-f", "json"], b"");
     let printed: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(printed["verdict"], "leak");
-    let arguments = ["diagnose", "leak", "-o", "out.json", "-o", "out.txt", "-o", "out", "-f", "json"];
+    let arguments = [
+        "diagnose", "leak", "-o", "out.json", "-o", "out.txt", "-o", "out", "-f", "json",
+    ];
     let run = heapdrift(dir.path(), &arguments, b"");
-    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{}", run.stderr);
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(1), ""),
+        "{}",
+        run.stderr
+    );
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&read("out.json")).unwrap(), printed);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&read("out.json")).unwrap(),
+        printed
+    );
     assert_eq!(read("out"), read("out.json"));
     assert!(read("out.txt").starts_with("verdict"));
-    refuses(dir.path(), &["top", "leak", "-o", "no/such/dir.json"], 2, &["no/such/dir.json", "hint: "]);
+    refuses(
+        dir.path(),
+        &["top", "leak", "-o", "no/such/dir.json"],
+        2,
+        &["no/such/dir.json", "hint: "],
+    );
 }
 
 #[test]
@@ -269,17 +453,33 @@ fn rows_are_cut_in_tables_and_on_request() {
     }
     let dir = files(&[("a.heap.pb.gz", &profile.gzip())]);
     let rows = |arguments: &[&str]| {
-        let run = heapdrift(dir.path(), &[&["top", "a.heap.pb.gz"], arguments].concat(), b"");
-        run.stdout.lines().filter(|line| line.contains("  main.")).count()
+        let run = heapdrift(
+            dir.path(),
+            &[&["top", "a.heap.pb.gz"], arguments].concat(),
+            b"",
+        );
+        run.stdout
+            .lines()
+            .filter(|line| line.contains("  main."))
+            .count()
     };
-    assert_eq!((rows(&[]), rows(&["--rows", "3"]), rows(&["--rows", "0"])), (10, 3, 31));
+    assert_eq!(
+        (rows(&[]), rows(&["--rows", "3"]), rows(&["--rows", "0"])),
+        (10, 3, 31)
+    );
     let json_rows = |arguments: &[&str]| {
         let arguments = [&["top", "a.heap.pb.gz", "-f", "json"], arguments].concat();
         let run = heapdrift(dir.path(), &arguments, b"");
         let top: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-        (top["rows"].as_array().unwrap().len(), top["unshown"]["rows"].as_u64().unwrap())
+        (
+            top["rows"].as_array().unwrap().len(),
+            top["unshown"]["rows"].as_u64().unwrap(),
+        )
     };
-    assert_eq!((json_rows(&[]), json_rows(&["--rows", "4"])), ((31, 0), (4, 27)));
+    assert_eq!(
+        (json_rows(&[]), json_rows(&["--rows", "4"])),
+        ((31, 0), (4, 27))
+    );
 }
 
 #[test]
@@ -287,25 +487,62 @@ fn patterns_are_explained_and_guessed() {
     let dir = files(&[("none/x.md", b""), ("bad/broken.toml", b"name = 3")]);
     let list = heapdrift(dir.path(), &["explain"], b"");
     assert_eq!(list.code, Some(0));
-    assert!(list.stdout.contains("logger-promise-chain"), "{}", list.stdout);
+    assert!(
+        list.stdout.contains("logger-promise-chain"),
+        "{}",
+        list.stdout
+    );
     let page = heapdrift(dir.path(), &["explain", "logger-promise-chain"], b"");
     assert!(page.stdout.contains("HOW TO FIX IT"), "{}", page.stdout);
-    let json = heapdrift(dir.path(), &["explain", "stale-watchers", "-f", "json"], b"");
+    let json = heapdrift(
+        dir.path(),
+        &["explain", "stale-watchers", "-f", "json"],
+        b"",
+    );
     let page: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(page["name"], "stale-watchers");
     let guess = "hint: did you mean logger-promise-chain?";
-    refuses(dir.path(), &["explain", "logger-promise-chian"], 2, &["error: there is no pattern", guess]);
-    refuses(dir.path(), &["explain", "zzzzzzzz"], 2, &["lists all patterns"]);
-    refuses(dir.path(), &["explain", "--patterns", "none"], 2, &["no .toml file", "hint: "]);
-    refuses(dir.path(), &["explain", "--patterns", "gone"], 2, &["gone: "]);
-    refuses(dir.path(), &["explain", "--patterns", "bad"], 2, &["bad/broken.toml:1:", "hint: "]);
+    refuses(
+        dir.path(),
+        &["explain", "logger-promise-chian"],
+        2,
+        &["error: there is no pattern", guess],
+    );
+    refuses(
+        dir.path(),
+        &["explain", "zzzzzzzz"],
+        2,
+        &["lists all patterns"],
+    );
+    refuses(
+        dir.path(),
+        &["explain", "--patterns", "none"],
+        2,
+        &["no .toml file", "hint: "],
+    );
+    refuses(
+        dir.path(),
+        &["explain", "--patterns", "gone"],
+        2,
+        &["gone: "],
+    );
+    refuses(
+        dir.path(),
+        &["explain", "--patterns", "bad"],
+        2,
+        &["bad/broken.toml:1:", "hint: "],
+    );
 }
 
 #[test]
 fn colour_is_for_terminals_and_for_those_who_ask() {
     let dir = captures();
     let has_color = |arguments: &[&str]| {
-        let run = heapdrift(dir.path(), &[&["diagnose", "leak"], arguments].concat(), b"");
+        let run = heapdrift(
+            dir.path(),
+            &[&["diagnose", "leak"], arguments].concat(),
+            b"",
+        );
         run.stdout.contains('\x1b')
     };
     assert!(!has_color(&[]) && !has_color(&["--color", "never"]));
@@ -318,7 +555,10 @@ fn hostile_names_never_reach_the_terminal_raw() {
     let name = "main.\x1b[2J\u{202e}f\nLEAK";
     let profile = Pprof::heap(0).sampled(&format!("{name} < main.main"), 4096, 40, 40);
     let hostile_file = "\x1b]0;x\x07.heap.pb.gz";
-    let dir = files(&[("a.heap.pb.gz", &profile.gzip()), (hostile_file, b"no profile")]);
+    let dir = files(&[
+        ("a.heap.pb.gz", &profile.gzip()),
+        (hostile_file, b"no profile"),
+    ]);
     let is_clean = |text: &str| !text.contains(['\x1b', '\x07', '\u{202e}']);
     for arguments in [
         &["top", "a.heap.pb.gz"][..],
@@ -331,7 +571,12 @@ fn hostile_names_never_reach_the_terminal_raw() {
         &["explain", "x\x1b[2J"],
     ] {
         let run = heapdrift(dir.path(), arguments, b"");
-        assert!(is_clean(&run.stdout) && is_clean(&run.stderr), "{}{}", run.stdout, run.stderr);
+        assert!(
+            is_clean(&run.stdout) && is_clean(&run.stderr),
+            "{}{}",
+            run.stdout,
+            run.stderr
+        );
         assert!(!run.stdout.is_empty() || !run.stderr.is_empty());
     }
 }
@@ -339,7 +584,11 @@ fn hostile_names_never_reach_the_terminal_raw() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let dir = captures();
-    for arguments in [&["diagnose", "leak", "--exit-zero"][..], &["explain"], &["--help"]] {
+    for arguments in [
+        &["diagnose", "leak", "--exit-zero"][..],
+        &["explain"],
+        &["--help"],
+    ] {
         let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("heapdrift"))
             .current_dir(dir.path())
             .args(arguments)
@@ -351,5 +600,32 @@ fn a_reader_that_goes_away_is_no_error() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_is_printed_is_what_the_schemas_say() {
+    use heapdrift::report::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, TOP_SCHEMA};
+    let dir = captures();
+    let pair = ["leak/0.heap.pb.gz", "leak/7.heap.pb.gz"];
+    for (schema, arguments) in [
+        (DIAGNOSIS_SCHEMA, &["diagnose", "leak", "--limit", "1GiB"][..]),
+        (DIAGNOSIS_SCHEMA, &["diagnose", pair[0], pair[1]]),
+        (DIAGNOSIS_SCHEMA, &["diagnose", pair[0]]),
+        (DIAGNOSIS_SCHEMA, &["diagnose", "leak/0.goroutine.txt"]),
+        (DIFF_SCHEMA, &["diff", pair[0], pair[1]]),
+        (DIFF_SCHEMA, &["diff", pair[0], pair[1], "--rows", "1"]),
+        (TOP_SCHEMA, &["top", "leak"]),
+    ] {
+        let run = heapdrift(dir.path(), &[arguments, &["-f", "json"]].concat(), b"");
+        let printed: serde_json::Value = serde_json::from_str(&run.stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}", run.stderr));
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&printed)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{arguments:?}: {errors:#?}");
     }
 }

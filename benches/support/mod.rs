@@ -31,7 +31,7 @@ pub struct Synthetic {
 
 impl Synthetic {
     /// The large pair: about 260,000 samples, depth about 25, 15 MB raw.
-    pub const LARGE: Self = Self { samples: 260_000, depth: 25, functions: 12_000 };
+    pub const LARGE: Self = Self { samples: 260_000, depth: 25, functions: 6_000 };
     /// About 100 kB compressed.
     pub const SMALL: Self = Self { samples: 5_000, depth: 20, functions: 2_000 };
 
@@ -59,9 +59,15 @@ impl Synthetic {
                 (name, intern(&format!("example.com/service/pkg{package}/file{}.go", i % 5)))
             })
             .collect();
+        // Two call sites in each function; each calls one of three others, one of them
+        // most of the time: stacks are paths of a call graph, as a program's are.
         let ids = self.functions as u64 * 2;
         let shift = step * 7919;
         let location_id = |location: u64| (location + shift) % ids + 1;
+        let callee = |location: u64, choice: u64| {
+            let function = Numbers(location * 4 + choice.saturating_sub(5)).next();
+            function % self.functions as u64 * 2
+        };
         let location = (0..ids)
             .map(|location| Location {
                 id: location_id(location),
@@ -85,15 +91,14 @@ impl Synthetic {
         let mut numbers = Numbers(1);
         let mut sample = Vec::with_capacity(self.samples);
         for index in 0..self.samples {
-            // Stacks share their roots, as those of a program do.
-            let root = numbers.below(40) * 50;
             let depth = self.depth as u64 - 5 + numbers.below(11);
-            let location_id = (0..depth)
-                .map(|frame| match depth - frame {
-                    up if up <= 8 => location_id((root + up) % ids),
-                    _ => location_id(numbers.below(ids)),
-                })
-                .collect();
+            let mut path = vec![numbers.below(8)];
+            while (path.len() as u64) < depth {
+                let caller = path[path.len() - 1];
+                let site = u64::from(numbers.below(4) == 0);
+                path.push(callee(caller, numbers.below(8)) + site);
+            }
+            let location_id = path.iter().rev().map(|&location| location_id(location)).collect();
             let size = 16 << numbers.below(9);
             let (objects, kept) = (1 + numbers.below(40) as i64, numbers.below(10) as i64);
             let allocated = objects * 300 + step as i64 * (index as i64 % 3) * 100;

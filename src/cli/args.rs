@@ -25,12 +25,6 @@ Examples:
   curl -o 1.heap.pb.gz 'http://localhost:6060/debug/pprof/heap?gc=1'   take a snapshot; again later
   heapdrift diagnose captures/                                         why does it grow?
   heapdrift diff 1.heap.pb.gz 2.heap.pb.gz                             what changed between two?
-  heapdrift explain                                                    which leaks does it know?",
-    after_long_help = "\
-Examples:
-  curl -o 1.heap.pb.gz 'http://localhost:6060/debug/pprof/heap?gc=1'   take a snapshot; again later
-  heapdrift diagnose captures/                                         why does it grow?
-  heapdrift diff 1.heap.pb.gz 2.heap.pb.gz                             what changed between two?
   heapdrift explain                                                    which leaks does it know?
 
 Exit codes:
@@ -69,7 +63,13 @@ pub(super) struct General {
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(super) output: Vec<PathBuf>,
     /// When to use colours; NO_COLOR is respected.
-    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN"
+    )]
     pub(super) color: Color,
     /// Columns to fill [default: those of the terminal, at most 160; else 80].
     #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(60..=1000))]
@@ -104,14 +104,7 @@ pub(super) struct Rows {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "\
-Examples:
-  heapdrift diagnose captures/
-  heapdrift diagnose captures/ --limit 512MiB --app-module example.com/shop
-  heapdrift diagnose 1.heap.pb.gz 2.heap.pb.gz 3.heap.pb.gz 4.heap.pb.gz -f json
-  curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift diagnose -",
-    after_long_help = "\
+#[command(after_help = "\
 Examples:
   heapdrift diagnose captures/
   heapdrift diagnose captures/ --limit 512MiB --app-module example.com/shop
@@ -122,8 +115,7 @@ Exit codes:
   0  nothing found at or above --fail-on
   1  found
   2  wrong usage, or input that cannot be read
-  3  inputs that cannot be compared"
-)]
+  3  inputs that cannot be compared")]
 pub(super) struct DiagnoseArgs {
     /// Files, a directory of captures, or - for standard input.
     ///
@@ -149,13 +141,11 @@ pub(super) struct DiagnoseArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Examples:
   heapdrift diff 1.heap.pb.gz 2.heap.pb.gz
   heapdrift diff 1.heap.pb.gz 2.heap.pb.gz --rows 0 -f json
-  heapdrift diff before/ after/ --fail-on growing"
-)]
+  heapdrift diff before/ after/ --fail-on growing")]
 pub(super) struct DiffArgs {
     /// The older heap profile: a file, a directory with one, or - for standard input.
     #[arg(value_name = "BEFORE")]
@@ -172,12 +162,10 @@ pub(super) struct DiffArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Examples:
   heapdrift top heap.pb.gz
-  curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift top - --rows 30"
-)]
+  curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift top - --rows 30")]
 pub(super) struct TopArgs {
     /// A heap profile, a directory (its last one counts), or - for standard input.
     #[arg(value_name = "SOURCE")]
@@ -189,12 +177,10 @@ pub(super) struct TopArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "\
+#[command(after_help = "\
 Examples:
   heapdrift explain
-  heapdrift explain logger-promise-chain"
-)]
+  heapdrift explain logger-promise-chain")]
 pub(super) struct ExplainArgs {
     /// The pattern; without one all are listed.
     #[arg(value_name = "PATTERN")]

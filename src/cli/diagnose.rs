@@ -19,22 +19,23 @@ pub(super) fn run(args: &DiagnoseArgs, general: &General) -> Result<Exit, Failur
         limit_bytes: args.limit,
     };
     let diagnosis = diagnose(&series, &catalogue, &options)?;
-    print(&diagnosis, args.rows.rows, general)?;
     let threshold = args.failing.fail_on.threshold();
-    let is_found = diagnosis.findings.iter().any(|finding| finding.verdict >= threshold);
+    let is_found = diagnosis
+        .findings
+        .iter()
+        .any(|finding| finding.verdict >= threshold);
+    print(diagnosis, args.rows.rows, general)?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
 }
 
 impl Report for Diagnosis {
-    fn table(&self, layout: &Layout, rows: usize) -> String {
-        let mut cut = self.clone();
-        cut_diagnosis(&mut cut, rows);
-        diagnosis_table(&cut, layout)
+    fn table(mut self, layout: &Layout, rows: usize) -> String {
+        cut_diagnosis(&mut self, rows);
+        diagnosis_table(&self, layout)
     }
 
-    fn json(&self, rows: usize) -> serde_json::Result<String> {
-        let mut cut = self.clone();
-        cut_diagnosis(&mut cut, rows);
-        to_json(&cut)
+    fn json(mut self, rows: usize) -> serde_json::Result<String> {
+        cut_diagnosis(&mut self, rows);
+        to_json(&self)
     }
 }

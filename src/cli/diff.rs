@@ -15,23 +15,21 @@ pub(super) fn run(args: &DiffArgs, general: &General) -> Result<Exit, Failure> {
     };
     let series = load_pair(before, after, &args.reading.options())?;
     let diff = diff(&series)?;
-    print(&diff, args.rows.rows, general)?;
     // Two snapshots never make a leak.
     let is_found = args.failing.fail_on != FailOn::Leak
         && diff.rows.iter().any(|row| row.verdict == RowVerdict::Grew);
+    print(diff, args.rows.rows, general)?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
 }
 
 impl Report for Diff {
-    fn table(&self, layout: &Layout, rows: usize) -> String {
-        let mut cut = self.clone();
-        cut_diff(&mut cut, rows);
-        diff_table(&cut, layout)
+    fn table(mut self, layout: &Layout, rows: usize) -> String {
+        cut_diff(&mut self, rows);
+        diff_table(&self, layout)
     }
 
-    fn json(&self, rows: usize) -> serde_json::Result<String> {
-        let mut cut = self.clone();
-        cut_diff(&mut cut, rows);
-        to_json(&cut)
+    fn json(mut self, rows: usize) -> serde_json::Result<String> {
+        cut_diff(&mut self, rows);
+        to_json(&self)
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(super) fn run(args: &ExplainArgs, general: &General) -> Result<Exit, Failure> {
     let catalogue = read_catalogue(args.patterns.as_deref())?;
     match &args.pattern {
-        None => print(&catalogue.patterns(), None, general)?,
+        None => print(catalogue.patterns(), None, general)?,
         Some(name) => match catalogue.get(name) {
             Some(pattern) => print(pattern, None, general)?,
             None => {
@@ -32,21 +32,21 @@ pub(super) fn run(args: &ExplainArgs, general: &General) -> Result<Exit, Failure
 }
 
 impl Report for &[Pattern] {
-    fn table(&self, layout: &Layout, _rows: usize) -> String {
+    fn table(self, layout: &Layout, _rows: usize) -> String {
         pattern_list(self, layout)
     }
 
-    fn json(&self, _rows: usize) -> serde_json::Result<String> {
+    fn json(self, _rows: usize) -> serde_json::Result<String> {
         to_json(&self.iter().map(page_as_json).collect::<Vec<Value>>())
     }
 }
 
-impl Report for Pattern {
-    fn table(&self, layout: &Layout, _rows: usize) -> String {
+impl Report for &Pattern {
+    fn table(self, layout: &Layout, _rows: usize) -> String {
         pattern_page(self, layout)
     }
 
-    fn json(&self, _rows: usize) -> serde_json::Result<String> {
+    fn json(self, _rows: usize) -> serde_json::Result<String> {
         to_json(&page_as_json(self))
     }
 }

@@ -33,7 +33,11 @@ pub(super) fn refuse_nothing(series: &Series) -> Result<(), Failure> {
         return Ok(());
     }
     let is_unsuitable = |reason: &Skipped| matches!(reason, Skipped::Unsuitable(_));
-    let exit = match series.left_out.iter().all(|(_, reason)| is_unsuitable(reason)) {
+    let exit = match series
+        .left_out
+        .iter()
+        .all(|(_, reason)| is_unsuitable(reason))
+    {
         true => Exit::NotComparable,
         false => Exit::Usage,
     };
@@ -64,8 +68,14 @@ pub(super) fn read_catalogue(directory: Option<&Path>) -> Result<Catalogue, Fail
     };
     for entry in std::fs::read_dir(directory).map_err(|error| unreadable(directory, error))? {
         let path = entry.map_err(|error| unreadable(directory, error))?.path();
-        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if path.extension().is_some_and(|extension| extension == "toml") && !is_hidden {
+        let is_hidden = path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+            && !is_hidden
+        {
             files.push(path);
         }
     }
@@ -90,6 +100,8 @@ pub(super) fn read_catalogue(directory: Option<&Path>) -> Result<Catalogue, Fail
 fn read_text(path: &Path) -> std::io::Result<String> {
     use std::io::Read;
     let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_PATTERN_BYTES).read_to_string(&mut text)?;
+    std::fs::File::open(path)?
+        .take(MAX_PATTERN_BYTES)
+        .read_to_string(&mut text)?;
     Ok(text)
 }

@@ -1,6 +1,6 @@
 //! The command line: the only place that knows arguments, environment, terminal and exit codes.
 //!
-//! [`args`] is what was typed; each command turns it into calls of the library and prints the
+//! `args` is what was typed; each command turns it into calls of the library and prints the
 //! result: data on standard output, everything else on standard error.
 
 mod args;
@@ -29,7 +29,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             // Help and version are no errors: they go to standard output. A closed pipe is
             // none either.
             let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Clean };
+            return if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Clean
+            };
         }
     };
     let outcome = match &args.command {

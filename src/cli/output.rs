@@ -16,23 +16,23 @@ const MOST_WIDTH: usize = 160;
 const DEFAULT_ROWS: usize = 10;
 
 /// A result in any form.
-pub(super) trait Report {
+pub(super) trait Report: Clone {
     /// For people.
-    fn table(&self, layout: &Layout, rows: usize) -> String;
+    fn table(self, layout: &Layout, rows: usize) -> String;
 
     /// For programs.
-    fn json(&self, rows: usize) -> serde_json::Result<String>;
+    fn json(self, rows: usize) -> serde_json::Result<String>;
 }
 
 /// Prints a report wherever the user wants it.
 pub(super) fn print(
-    report: &impl Report,
+    report: impl Report,
     rows: Option<usize>,
     general: &General,
 ) -> Result<(), Failure> {
     for path in &general.output {
         let format = format_of(path).or(general.format).unwrap_or(Format::Table);
-        let text = render(report, format, rows, &file_layout(general))?;
+        let text = render(report.clone(), format, rows, &file_layout(general))?;
         std::fs::write(path, text).map_err(|error| {
             Failure::new(
                 Exit::Usage,
@@ -49,7 +49,7 @@ pub(super) fn print(
 }
 
 fn render(
-    report: &impl Report,
+    report: impl Report,
     format: Format,
     rows: Option<usize>,
     layout: &Layout,
@@ -57,9 +57,12 @@ fn render(
     let all_for_zero = |rows: usize| if rows == 0 { usize::MAX } else { rows };
     match format {
         Format::Table => Ok(report.table(layout, all_for_zero(rows.unwrap_or(DEFAULT_ROWS)))),
-        Format::Json => report.json(all_for_zero(rows.unwrap_or(0))).map_err(|error| {
-            Failure::new(Exit::Usage, format!("the result cannot be written as JSON: {error}"), "")
-        }),
+        Format::Json => report
+            .json(all_for_zero(rows.unwrap_or(0)))
+            .map_err(|error| {
+                let message = format!("the result cannot be written as JSON: {error}");
+                Failure::new(Exit::Usage, message, "")
+            }),
     }
 }
 
@@ -80,7 +83,11 @@ fn terminal_layout(general: &General) -> Layout {
     };
     let terminal = terminal_size::terminal_size_of(std::io::stdout())
         .map(|(width, _)| usize::from(width.0).clamp(LEAST_WIDTH, MOST_WIDTH));
-    let width = general.width.map(usize::from).or(terminal).unwrap_or(DEFAULT_WIDTH);
+    let width = general
+        .width
+        .map(usize::from)
+        .or(terminal)
+        .unwrap_or(DEFAULT_WIDTH);
     Layout {
         width,
         color,
@@ -101,7 +108,10 @@ fn file_layout(general: &General) -> Layout {
 fn write_stdout(text: &str) -> Result<(), Failure> {
     // The report has decided on colours; the stream only translates them for old consoles.
     let mut stdout = AutoStream::new(std::io::stdout().lock(), ColorChoice::Always);
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::new(

@@ -7,7 +7,9 @@
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let wrong = || format!("{text:?} is not a size; write 512MiB, 1.5GB or a number of bytes");
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -23,7 +25,7 @@ pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     };
     let bytes = number.parse::<f64>().map_err(|_| wrong())? * factor;
     // Beyond 2^53 a size is no longer exact, and no memory is that large.
-    match bytes >= 1.0 && bytes < 9e15 {
+    match (1.0..9e15).contains(&bytes) {
         true => Ok(bytes as u64),
         false => Err(wrong()),
     }
@@ -53,7 +55,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for text in ["", "0", "-1", "MiB", "1.2.3", "5 apples", "1e9", "99999TiB", "NaN", "inf", "1Zi"] {
+        for text in [
+            "", "0", "-1", "MiB", "1.2.3", "5 apples", "1e9", "99999TiB", "NaN", "inf", "1Zi",
+        ] {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }

@@ -13,20 +13,18 @@ pub(super) fn run(args: &TopArgs, general: &General) -> Result<Exit, Failure> {
     let source = Source::parse(&args.source)?;
     let series = load_series(&[source], &args.reading.options())?;
     refuse_nothing(&series)?;
-    print(&top(&series)?, args.rows.rows, general)?;
+    print(top(&series)?, args.rows.rows, general)?;
     Ok(Exit::Clean)
 }
 
 impl Report for Top {
-    fn table(&self, layout: &Layout, rows: usize) -> String {
-        let mut cut = self.clone();
-        cut_top(&mut cut, rows);
-        top_table(&cut, layout)
+    fn table(mut self, layout: &Layout, rows: usize) -> String {
+        cut_top(&mut self, rows);
+        top_table(&self, layout)
     }
 
-    fn json(&self, rows: usize) -> serde_json::Result<String> {
-        let mut cut = self.clone();
-        cut_top(&mut cut, rows);
-        to_json(&cut)
+    fn json(mut self, rows: usize) -> serde_json::Result<String> {
+        cut_top(&mut self, rows);
+        to_json(&self)
     }
 }

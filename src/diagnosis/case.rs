@@ -1,7 +1,7 @@
 //! Everything a judgement looks at: one run, its heap history, its goroutines, its cycles.
 
 use crate::growth::{Crowds, History, MIN_POINTS, TestedUnits};
-use crate::profile::{Frame, MemoryStats};
+use crate::profile::{Frame, MemoryStats, SymbolTable};
 use crate::site::SiteIndex;
 use crate::snapshot::{Run, Series, Snapshot};
 
@@ -79,7 +79,7 @@ impl<'a> Case<'a> {
 
     /// Function, file and line of a frame, as the profile names them.
     pub fn name(&self, frame: Frame) -> FrameName {
-        FrameName::of(self.sites, frame)
+        FrameName::of(self.sites.symbols(), frame)
     }
 }
 
@@ -92,8 +92,7 @@ pub(super) struct FrameName {
 }
 
 impl FrameName {
-    pub fn of(sites: &SiteIndex, frame: Frame) -> Self {
-        let symbols = sites.symbols();
+    pub fn of(symbols: &SymbolTable, frame: Frame) -> Self {
         let file = symbols.function_file(frame.function);
         Self {
             function: symbols.function_name(frame.function).to_owned(),

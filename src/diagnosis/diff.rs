@@ -10,7 +10,7 @@ use crate::growth::{
     Evidence, FALSE_DISCOVERY_RATE, History, benjamini_hochberg, binomial_upper_tail, limit_bytes,
     normal_upper_tail, objects_needed,
 };
-use crate::profile::Frame;
+use crate::profile::{Frame, SymbolTable};
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{Series, Snapshot};
 use hashbrown::HashMap;
@@ -35,8 +35,9 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
     let Some(run) = run else {
         return Err(strangers(series, *first, *second));
     };
-    let sites = SiteIndex::new(&series.symbols, &Classifier::default());
-    let columns = comparable_columns(series, run, &sites);
+    let columns = comparable_columns(series, run, || {
+        SiteIndex::new(&series.symbols, &Classifier::default()).stacks_by_name()
+    });
     let history = History::new(&points(series, run, &columns), run.is_one_process);
     let mut by_frame: HashMap<Option<Frame>, Vec<u32>> = HashMap::new();
     for number in 0..history.buckets().len() as u32 {
@@ -44,7 +45,8 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
             continue;
         }
         let stack = history.buckets()[number as usize].stack;
-        by_frame.entry(sites.frames(stack).next()).or_default().push(number);
+        let leaf = series.symbols.stack(stack).next().map(|id| series.symbols.frame(id));
+        by_frame.entry(leaf).or_default().push(number);
     }
     let mut keyed: Vec<(Option<Frame>, Vec<u32>)> = by_frame.into_iter().collect();
     keyed.sort_unstable_by_key(|(frame, _)| *frame);
@@ -54,7 +56,7 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
         .iter()
         .zip(&evidence)
         .map(|((frame, numbers), evidence)| {
-            write_row(&history, &sites, *frame, numbers, evidence.as_ref())
+            write_row(&history, &series.symbols, *frame, numbers, evidence.as_ref())
         })
         .collect();
     let tests = judge(&mut rows, &evidence);
@@ -97,7 +99,7 @@ fn write_side(snapshot: &Snapshot) -> DiffSide {
 
 fn write_row(
     history: &History,
-    sites: &SiteIndex,
+    symbols: &SymbolTable,
     frame: Option<Frame>,
     numbers: &[u32],
     evidence: Option<&Evidence>,
@@ -109,7 +111,7 @@ fn write_row(
     let size_of = |number: &u32| history.buckets()[*number as usize].size;
     let first_size = numbers.first().map_or(0, size_of);
     let is_uniform = first_size > 0 && numbers.iter().all(|number| size_of(number) == first_size);
-    let name = frame.map(|frame| FrameName::of(sites, frame));
+    let name = frame.map(|frame| FrameName::of(symbols, frame));
     DiffRow {
         function: name.as_ref().map_or_else(|| "(no stack)".to_owned(), |n| n.function.clone()),
         file: name.as_ref().and_then(|name| name.file.clone()),

@@ -24,7 +24,7 @@ pub use top::top;
 
 use crate::growth::{Crowds, History, Point, test_units};
 use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
-use crate::profile::HeapColumns;
+use crate::profile::{HeapColumns, StackId};
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{Run, Series};
 use case::Case;
@@ -108,7 +108,7 @@ pub fn diagnose(
     };
     refuse_strangers(series, run)?;
     let sites = SiteIndex::new(&series.symbols, &Classifier::new(options.app_modules.clone()));
-    let columns = comparable_columns(series, run, &sites);
+    let columns = comparable_columns(series, run, || sites.stacks_by_name());
     let history = History::new(&points(series, run, &columns), run.is_one_process);
     let goroutines: Vec<_> = run
         .snapshots
@@ -197,14 +197,14 @@ fn strangers(series: &Series, first: usize, second: usize) -> NotComparable {
 fn comparable_columns<'a>(
     series: &'a Series,
     run: &Run,
-    sites: &SiteIndex,
+    stacks_by_name: impl FnOnce() -> Vec<StackId>,
 ) -> Vec<Cow<'a, HeapColumns>> {
     let heaps = || run.snapshots.iter().filter_map(|&index| series.snapshots[index].heap.as_ref());
     let builds: HashSet<&str> = heaps().map(|heap| heap.build_id.as_str()).collect();
     if builds.len() <= 1 {
         return heaps().map(|heap| Cow::Borrowed(&heap.columns)).collect();
     }
-    let key_of = sites.stacks_by_name();
+    let key_of = stacks_by_name();
     heaps().map(|heap| Cow::Owned(heap.columns.rekey(&key_of))).collect()
 }
 

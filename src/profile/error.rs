@@ -29,6 +29,12 @@ pub enum ProfileError {
     /// A protobuf that is cut or contradicts itself.
     #[error("the pprof data is damaged or cut short: {0}")]
     Protobuf(String),
+    /// Sums that no process can have: damaged, or made up.
+    #[error("its {what} add up to more than any process can have")]
+    Impossible {
+        /// `bytes or objects`, `goroutines`.
+        what: &'static str,
+    },
     /// A text profile with a line that does not fit its grammar.
     #[error("line {line}: {reason}")]
     Text {
@@ -70,7 +76,7 @@ impl ProfileError {
             Self::Empty => {
                 "fetch it again; an empty body often means that the endpoint returned an error status"
             }
-            Self::Compression { .. } | Self::Protobuf(_) => {
+            Self::Compression { .. } | Self::Protobuf(_) | Self::Impossible { .. } => {
                 "fetch the profile again and compare its size; a copy through a terminal or a cut connection damages it"
             }
             Self::TooLarge { .. } => "raise --max-size if you trust the file",

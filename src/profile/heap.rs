@@ -1,7 +1,11 @@
 //! A decoded heap profile: its samples and what its envelope says about them.
 
-use super::{HeapColumns, ProfileWarning};
+use super::{HeapColumns, ProfileError, ProfileWarning};
 use serde::Serialize;
+
+/// Beyond any process (an exbibyte allocated), and so far below 2^63 that sums and differences
+/// of two profiles need no care anywhere.
+const MAX_TOTAL: u64 = 1 << 60;
 
 /// A sample type verbatim, such as `inuse_space/bytes`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -59,6 +63,26 @@ impl HeapProfile {
     /// Total of `inuse_objects`.
     pub fn inuse_objects(&self) -> i64 {
         self.columns.inuse_objects.iter().fold(0, |sum, v| sum.saturating_add(*v))
+    }
+
+    /// Refuses values whose sums no process can have.
+    pub(super) fn check_totals(&self) -> Result<(), ProfileError> {
+        let columns = &self.columns;
+        let is_possible = |column: &[i64]| {
+            column.iter().fold(0u64, |sum, v| sum.saturating_add(v.unsigned_abs())) <= MAX_TOTAL
+        };
+        let all = [
+            &columns.alloc_objects,
+            &columns.alloc_space,
+            &columns.inuse_objects,
+            &columns.inuse_space,
+        ];
+        match all.into_iter().all(|column| is_possible(column)) {
+            true => Ok(()),
+            false => Err(ProfileError::Impossible {
+                what: "bytes or objects",
+            }),
+        }
     }
 
     /// Whether sampling error can be computed: the period and every object size are known.

@@ -98,7 +98,7 @@ impl MemoryStats {
             b"MaxRSS" => &mut self.max_rss,
             // The same figure as HeapAlloc, in case that line is missing.
             b"Alloc" => {
-                let alloc = value.unsigned()?;
+                let alloc = figure_of(&mut value)?;
                 self.heap_alloc.get_or_insert(alloc);
                 return Some(());
             }
@@ -124,16 +124,21 @@ impl MemoryStats {
             }
             _ => return None,
         };
-        *figure = Some(value.unsigned()?);
+        *figure = Some(figure_of(&mut value)?);
         Some(())
     }
 }
 
+/// A number, not so large that a sum of a few could overflow.
+fn figure_of(value: &mut Cursor) -> Option<u64> {
+    Some(saturate(value.unsigned()?).unsigned_abs())
+}
+
 /// `in use / obtained from the system`
 fn pair(value: &mut Cursor) -> Option<(u64, u64)> {
-    let in_use = value.unsigned()?;
+    let in_use = figure_of(value)?;
     value.eat(b"/")?;
-    Some((in_use, value.unsigned()?))
+    Some((in_use, figure_of(value)?))
 }
 
 #[cfg(test)]
@@ -195,7 +200,7 @@ mod tests {
              # MaxRSS = -3\n# NumGC = 1e9",
         );
         let expected = MemoryStats {
-            heap_alloc: Some(u64::MAX),
+            heap_alloc: Some(i64::MAX.unsigned_abs()),
             num_gc: Some(1),
             ..MemoryStats::default()
         };

@@ -104,8 +104,13 @@ impl RawProfile {
             Form::GoroutineDump => goroutine::decode_dump(&self.bytes, symbols),
             Form::MemStatsText => memory::decode(&self.bytes),
         }?;
-        if let ProfileFile::Heap { heap, .. } = &mut file {
-            heap.drop_uninteresting(symbols);
+        match &mut file {
+            ProfileFile::Heap { heap, .. } => {
+                heap.check_totals()?;
+                heap.drop_uninteresting(symbols);
+            }
+            ProfileFile::Goroutines(goroutines) => goroutines.check_total()?,
+            ProfileFile::Memory(_) => {}
         }
         Ok(file)
     }

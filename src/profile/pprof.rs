@@ -15,7 +15,14 @@ use bytes::{Buf, Bytes};
 use hashbrown::HashMap;
 use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint};
-use std::ops::Range;
+
+/// Most sample types; real profiles have at most a handful.
+const MAX_SAMPLE_TYPES: usize = 64;
+/// Bytes of encoded stacks that a byte of the file may give, and what any file may have: one
+/// location can stand for many frames and be named in every sample, and a small file must not
+/// grow without bound. Real profiles stay below 3.
+const MAX_STACK_RATIO: usize = 16;
+const FREE_STACK_BYTES: usize = 16 << 20;
 
 pub(super) fn decode(
     bytes: Vec<u8>,
@@ -23,6 +30,7 @@ pub(super) fn decode(
 ) -> Result<ProfileFile, ProfileError> {
     let bytes = Bytes::from(bytes);
     let envelope = Envelope::decode(bytes.clone()).map_err(damaged)?;
+    envelope.check()?;
     let sample_types: Vec<SampleType> = envelope
         .sample_type
         .iter()
@@ -69,7 +77,9 @@ pub(super) fn decode(
 }
 
 fn damaged(error: prost::DecodeError) -> ProfileError {
-    ProfileError::Protobuf(error.to_string())
+    let words = error.to_string();
+    let words = words.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&words);
+    ProfileError::Protobuf(words.strip_prefix("Envelope.").unwrap_or(words).to_owned())
 }
 
 /// The field's word for a profile that is not about memory.
@@ -88,6 +98,35 @@ fn kind_of(sample_types: &[SampleType]) -> String {
 }
 
 impl Envelope {
+    /// Refuses what no writer writes: the string table comes last, so that an index beyond its
+    /// end is how a profile shows that it was cut between two fields.
+    fn check(&self) -> Result<(), ProfileError> {
+        if self.sample_type.len() > MAX_SAMPLE_TYPES {
+            return Err(ProfileError::Protobuf(format!(
+                "{} sample types",
+                self.sample_type.len()
+            )));
+        }
+        let types = self.sample_type.iter().chain(&self.period_type);
+        let in_types = types.flat_map(|t| [t.kind, t.unit]);
+        let in_functions = self.function.iter().flat_map(|f| [f.name, f.filename]);
+        let in_mappings = self.mapping.iter().flat_map(|m| [m.filename, m.build_id]);
+        let highest = in_types
+            .chain(in_functions)
+            .chain(in_mappings)
+            .chain([self.drop_frames, self.keep_frames])
+            .fold(0, |highest, index| highest.max(index as u64));
+        match self.string_table.len() {
+            // Index 0 is the empty string, whether the table says so or not.
+            strings if highest != 0 && highest >= strings as u64 => {
+                Err(ProfileError::Protobuf(format!(
+                    "it names string {highest}, but its string table ends after {strings}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A string of the table; an index out of range is an empty string.
     fn bytes_at(&self, index: i64) -> &[u8] {
         usize::try_from(index)
@@ -101,13 +140,25 @@ impl Envelope {
     }
 }
 
-/// Where each location's encoded frames stand in one buffer.
+/// The encoded frames of each location.
 struct Locations {
-    encoded: Vec<u8>,
     /// By location id, for ids that are dense (as Go and pprof write them).
-    dense: Vec<Range<u32>>,
+    dense: Vec<Encoded>,
     /// The others.
-    sparse: HashMap<u64, Range<u32>>,
+    sparse: HashMap<u64, Encoded>,
+    /// Encoded frames that do not fit an [`Encoded`].
+    long: Vec<u8>,
+}
+
+/// One location's encoded frames. Nearly all locations have one frame, which fits into four
+/// bytes; copying four bytes always is faster than copying as many as there are.
+#[derive(Debug, Clone, Copy)]
+enum Encoded {
+    /// Not defined by the file.
+    Missing,
+    Short { bytes: [u8; 4], len: u8 },
+    /// A range of [`Locations::long`].
+    Long { start: u32, end: u32 },
 }
 
 impl Locations {
@@ -132,51 +183,81 @@ impl Locations {
             .collect();
         let dense_ids = (envelope.location.len() as u64).saturating_mul(4) + 64;
         let mut table = Self {
-            encoded: Vec::new(),
             dense: Vec::new(),
             sparse: HashMap::new(),
+            long: Vec::new(),
         };
+        let mut frames = Vec::new();
         for location in &envelope.location {
-            let start = table.encoded.len() as u32;
+            frames.clear();
             for line in &location.line {
                 if let Some(&function) = functions.get(&line.function_id) {
                     let number = u32::try_from(line.line).unwrap_or(0);
-                    encode_frame(symbols.intern_frame(function, number), &mut table.encoded);
+                    encode_frame(symbols.intern_frame(function, number), &mut frames);
                 }
             }
-            if table.encoded.len() as u32 == start {
+            if frames.is_empty() {
                 // No symbols: the address is the name, the mapping the file.
                 let name = symbols.intern_str(&format!("0x{:x}", location.address));
                 let file = files.get(&location.mapping_id).copied().unwrap_or(0);
                 let file = symbols.intern_bytes(envelope.bytes_at(file));
                 let function = symbols.intern_function(name, file, 0);
-                encode_frame(symbols.intern_frame(function, 0), &mut table.encoded);
+                encode_frame(symbols.intern_frame(function, 0), &mut frames);
             }
-            let range = start..table.encoded.len() as u32;
+            let encoded = table.encode(&frames);
             if location.id < dense_ids {
                 let id = location.id as usize;
                 if table.dense.len() <= id {
-                    table.dense.resize(id + 1, 0..0);
+                    table.dense.resize(id + 1, Encoded::Missing);
                 }
-                table.dense[id] = range;
+                table.dense[id] = encoded;
             } else {
-                table.sparse.insert(location.id, range);
+                table.sparse.insert(location.id, encoded);
             }
         }
         table
     }
 
-    /// The encoded frames of a location; empty when the file does not define it.
+    fn encode(&mut self, frames: &[u8]) -> Encoded {
+        let mut bytes = [0; 4];
+        match bytes.get_mut(..frames.len()) {
+            Some(short) => {
+                short.copy_from_slice(frames);
+                Encoded::Short {
+                    bytes,
+                    len: frames.len() as u8,
+                }
+            }
+            None => {
+                let start = self.long.len() as u32;
+                self.long.extend_from_slice(frames);
+                Encoded::Long {
+                    start,
+                    end: self.long.len() as u32,
+                }
+            }
+        }
+    }
+
+    /// Appends the encoded frames of a location; false when the file does not define it.
     #[inline]
-    fn frames(&self, id: u64) -> &[u8] {
-        let range = match self.dense.get(id as usize) {
-            Some(range) => range,
-            None => match self.sparse.get(&id) {
-                Some(range) => range,
-                None => return &[],
-            },
+    fn append(&self, id: u64, stack: &mut Vec<u8>) -> bool {
+        let encoded = match self.dense.get(id as usize) {
+            Some(encoded) => *encoded,
+            None => self.sparse.get(&id).copied().unwrap_or(Encoded::Missing),
         };
-        &self.encoded[range.start as usize..range.end as usize]
+        match encoded {
+            Encoded::Short { bytes, len } => {
+                stack.extend_from_slice(&bytes);
+                stack.truncate(stack.len() - (bytes.len() - usize::from(len)));
+                true
+            }
+            Encoded::Long { start, end } => {
+                stack.extend_from_slice(&self.long[start as usize..end as usize]);
+                true
+            }
+            Encoded::Missing => false,
+        }
     }
 }
 
@@ -199,7 +280,10 @@ impl Samples {
         symbols: &mut SymbolTable,
     ) -> Result<Self, ProfileError> {
         let mut samples = Self::default();
-        let mut scratch = Sample::default();
+        let mut scratch = Sample {
+            stack_bytes_left: bytes.len().saturating_mul(MAX_STACK_RATIO) + FREE_STACK_BYTES,
+            ..Sample::default()
+        };
         let mut rest = bytes;
         while !rest.is_empty() {
             let (field, wire_type) = decode_key(&mut rest).map_err(damaged)?;
@@ -257,6 +341,8 @@ impl Samples {
 #[derive(Default)]
 struct Sample {
     stack: Vec<u8>,
+    /// What the stacks may yet take of [`MAX_STACK_RATIO`].
+    stack_bytes_left: usize,
     values: Vec<i64>,
     object_size: u64,
     is_saved_diff: bool,
@@ -285,11 +371,11 @@ impl Sample {
                 (1, WireType::LengthDelimited) => {
                     let mut ids = take_message(&mut message)?;
                     while !ids.is_empty() {
-                        self.push_location(read_varint(&mut ids)?, locations);
+                        self.push_location(read_varint(&mut ids)?, locations)?;
                     }
                 }
                 (1, WireType::Varint) => {
-                    self.push_location(read_varint(&mut message)?, locations);
+                    self.push_location(read_varint(&mut message)?, locations)?;
                 }
                 (2, WireType::LengthDelimited) => {
                     let mut values = take_message(&mut message)?;
@@ -305,14 +391,19 @@ impl Sample {
                 (_, wire_type) => skip(wire_type, &mut message)?,
             }
         }
+        self.stack_bytes_left -= self.stack.len();
         Ok(())
     }
 
     #[inline]
-    fn push_location(&mut self, id: u64, locations: &Locations) {
-        let frames = locations.frames(id);
-        self.dangling |= frames.is_empty();
-        self.stack.extend_from_slice(frames);
+    fn push_location(&mut self, id: u64, locations: &Locations) -> Result<(), ProfileError> {
+        self.dangling |= !locations.append(id, &mut self.stack);
+        if self.stack.len() > self.stack_bytes_left {
+            return Err(ProfileError::Protobuf(
+                "its stacks are far larger than the file".to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// Field numbers of `Label`: 1 = `key`, 3 = `num`.

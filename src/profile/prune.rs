@@ -1,12 +1,17 @@
 //! pprof's `drop_frames` and `keep_frames`: frames of an allocator that hide the caller.
 
 use super::{HeapProfile, StackId, SymbolTable};
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
+
+/// Longest pattern that is looked at; Go's own has a few dozen bytes, pprof's longest 1 kB.
+const MAX_PATTERN_BYTES: usize = 16 << 10;
+/// Memory of a compiled pattern.
+const MAX_REGEX_BYTES: usize = 1 << 20;
 
 impl HeapProfile {
     /// Cuts, in every stack, the root-most frame that matches `drop_frames` (and not
     /// `keep_frames`) with all frames below it, as pprof's `RemoveUninteresting` does.
-    /// A pattern that is not a regular expression drops nothing.
+    /// A pattern that is no regular expression, or an absurdly large one, drops nothing.
     pub(super) fn drop_uninteresting(&mut self, symbols: &mut SymbolTable) {
         let Some(drop) = whole_name(&self.drop_frames) else {
             return;
@@ -27,10 +32,11 @@ impl HeapProfile {
 }
 
 fn whole_name(pattern: &str) -> Option<Regex> {
-    if pattern.is_empty() {
+    if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
         return None;
     }
-    Regex::new(&format!("^(?:{pattern})$")).ok()
+    let pattern = format!("^(?:{pattern})$");
+    RegexBuilder::new(&pattern).size_limit(MAX_REGEX_BYTES).build().ok()
 }
 
 fn cut(stack: StackId, dropped: &[bool], symbols: &mut SymbolTable) -> StackId {

@@ -188,6 +188,12 @@ impl SymbolTable {
         })
     }
 
+    /// Number of frames of a stack, without decoding it.
+    pub fn stack_depth(&self, id: StackId) -> usize {
+        // The last byte of each encoded frame is the one without the high bit.
+        self.stacks.get(id.0).iter().filter(|byte| **byte < 0x80).count()
+    }
+
     /// The frame behind an id.
     pub fn frame(&self, id: FrameId) -> Frame {
         self.frames[id.index()]
@@ -251,6 +257,7 @@ mod tests {
         let stack = table.intern_stack(&frames);
         assert_eq!(stack, table.intern_stack(&frames));
         assert_eq!(table.stack(stack).collect::<Vec<_>>(), frames);
+        assert_eq!(table.stack_depth(stack), 300);
         let empty = table.intern_stack(&[]);
         assert_ne!(stack, empty);
         assert_eq!(table.stack(empty).count(), 0);

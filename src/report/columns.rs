@@ -68,7 +68,11 @@ impl Columns {
     /// All lines, heading first, none wider than `room` unless a single figure is.
     fn laid_out(&self, rows: &[Row], room: usize) -> Vec<(Role, String)> {
         let widths = self.widths(rows);
-        let figures: usize = widths.iter().filter(|width| **width > 0).map(|w| w + GAP).sum();
+        let figures: usize = widths
+            .iter()
+            .filter(|width| **width > 0)
+            .map(|w| w + GAP)
+            .sum();
         if figures.saturating_sub(GAP) > room {
             return flowing(rows, room);
         }
@@ -90,8 +94,10 @@ impl Columns {
             Narrow::NameBelow(_) => vec![shorten(&row.place, room.saturating_sub(figures))],
         });
         let (heading, lines) = lines.split_at(lines.len() - rows.len());
-        let mut all: Vec<(Role, String)> =
-            heading.iter().map(|line| (Role::Faint, line.clone())).collect();
+        let mut all: Vec<(Role, String)> = heading
+            .iter()
+            .map(|line| (Role::Faint, line.clone()))
+            .collect();
         for (row, line) in rows.iter().zip(lines) {
             let figures = (row.role, line.clone());
             match narrow {
@@ -120,7 +126,11 @@ impl Columns {
         (0..columns)
             .map(|column| {
                 let figure = |row: &Row| row.figures.get(column).map_or(0, |text| width_of(text));
-                rows.iter().map(figure).max().unwrap_or(0).max(heading(column))
+                rows.iter()
+                    .map(figure)
+                    .max()
+                    .unwrap_or(0)
+                    .max(heading(column))
             })
             .collect()
     }
@@ -155,12 +165,20 @@ impl Columns {
         for row in rows {
             let figures: Vec<&str> = row.figures.iter().map(String::as_str).collect();
             let rest = rest_of(row).into_iter().map(Cell::new);
-            table.add_row(cells(&figures).into_iter().chain(rest).collect::<Vec<Cell>>());
+            table.add_row(
+                cells(&figures)
+                    .into_iter()
+                    .chain(rest)
+                    .collect::<Vec<Cell>>(),
+            );
         }
         for column in table.column_iter_mut() {
             column.set_padding((0, GAP as u16));
         }
-        table.lines().map(|line| line.trim_end().to_owned()).collect()
+        table
+            .lines()
+            .map(|line| line.trim_end().to_owned())
+            .collect()
     }
 }
 
@@ -172,7 +190,11 @@ fn flowing(rows: &[Row], room: usize) -> Vec<(Role, String)> {
         if !row.place.is_empty() {
             all.push((row.role, shorten(&row.place, room)));
         }
-        all.extend(flow(&row.figures, room).into_iter().map(|line| (row.role, line)));
+        all.extend(
+            flow(&row.figures, room)
+                .into_iter()
+                .map(|line| (row.role, line)),
+        );
     }
     all
 }

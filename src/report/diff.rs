@@ -4,7 +4,7 @@ use super::Layout;
 use super::columns::{Columns, Narrow, Row};
 use super::names::place;
 use super::printer::{Printer, Role, Span};
-use super::units::{change, counted, duration, from_to, period, rate, signed_count, size};
+use super::units::{change, counted, duration, from_to, period, signed_count, size};
 use crate::diagnosis::{Diff, DiffRow, DiffSide, RowVerdict};
 
 /// Columns of a label.
@@ -34,11 +34,17 @@ pub fn diff_table(diff: &Diff, layout: &Layout) -> String {
     let rows: Vec<Row> = diff.rows.iter().map(row).collect();
     columns.print(&mut printer, 0, 0, "", &rows);
     if rows.is_empty() && diff.unshown.rows == 0 {
-        printer.line(0, &[Span::plain("no allocation site holds anything in either")]);
+        printer.line(
+            0,
+            &[Span::plain("no allocation site holds anything in either")],
+        );
     }
     if diff.unshown.rows > 0 {
-        let text =
-            format!("… {}, {}", counted(diff.unshown.rows, "more site"), change(diff.unshown.bytes, None));
+        let text = format!(
+            "… {}, {}",
+            counted(diff.unshown.rows, "more site"),
+            change(diff.unshown.bytes, None)
+        );
         printer.line(0, &[Span::new(Role::Faint, text)]);
     }
     if !diff.warnings.is_empty() {
@@ -62,15 +68,14 @@ fn print_side(printer: &mut Printer, label: &str, side: &DiffSide) {
     printer.labelled(0, LABEL, label, &facts.join(", "));
 }
 
-/// `+9.1 ±1.3 MiB over 50 min`, and the rate.
+/// `+9.1 ±1.3 MiB over 50 min`.
 fn total(diff: &Diff) -> String {
     let total = &diff.total;
-    let mut text = change(total.delta_bytes as f64, total.sd_bytes);
-    if let Some(seconds) = total.seconds.filter(|seconds| *seconds > 0.0) {
-        let per_hour = total.delta_bytes as f64 * 3600.0 / seconds;
-        text.push_str(&format!(" over {}, {}", duration(seconds), rate(per_hour)));
+    let change = change(total.delta_bytes as f64, total.sd_bytes);
+    match total.seconds {
+        Some(seconds) => format!("{change} over {}", duration(seconds)),
+        None => change,
     }
-    text
 }
 
 fn row(row: &DiffRow) -> Row {

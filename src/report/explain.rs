@@ -10,12 +10,22 @@ pub fn pattern_list(patterns: &[Pattern], layout: &Layout) -> String {
     let mut printer = Printer::new(layout);
     let mut sorted: Vec<&Pattern> = patterns.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
-    let column = sorted.iter().map(|pattern| width_of(&pattern.name) + 2).max().unwrap_or(0);
+    let column = sorted
+        .iter()
+        .map(|pattern| width_of(&pattern.name) + 2)
+        .max()
+        .unwrap_or(0);
     for pattern in sorted {
         printer.labelled(0, column, &pattern.name, &pattern.title);
     }
     printer.gap();
-    printer.line(0, &[Span::new(Role::Faint, "heapdrift explain PATTERN prints the page of one.")]);
+    printer.line(
+        0,
+        &[Span::new(
+            Role::Faint,
+            "heapdrift explain PATTERN prints the page of one.",
+        )],
+    );
     printer.finish()
 }
 
@@ -26,7 +36,10 @@ pub fn pattern_page(pattern: &Pattern, layout: &Layout) -> String {
     printer.paragraph(Role::Plain, 0, &pattern.title);
     for section in render_page(pattern) {
         printer.gap();
-        printer.line(0, &[Span::new(Role::Strong, section.heading.to_uppercase())]);
+        printer.line(
+            0,
+            &[Span::new(Role::Strong, section.heading.to_uppercase())],
+        );
         for (number, block) in section.blocks.iter().enumerate() {
             if number > 0 {
                 printer.gap();

@@ -32,19 +32,39 @@ pub(super) fn print_finding(printer: &mut Printer, finding: &Finding) {
     print_sites(printer, finding);
     print_goroutines(printer, &finding.goroutines);
     for (number, sentence) in finding.evidence.iter().enumerate() {
-        printer.labelled(INDENT, LABEL, if number == 0 { "evidence" } else { "" }, sentence);
+        printer.labelled(
+            INDENT,
+            LABEL,
+            if number == 0 { "evidence" } else { "" },
+            sentence,
+        );
     }
     printer.labelled(INDENT, LABEL, "why", &finding.why);
     printer.labelled(INDENT, LABEL, "fix", &finding.fix);
     if let Some(other) = &finding.also_matches {
-        printer.labelled(INDENT, LABEL, "or else", &format!("{other} fits as well, but less closely"));
+        printer.labelled(
+            INDENT,
+            LABEL,
+            "or else",
+            &format!("{other} fits as well, but less closely"),
+        );
     }
     if let Some(pattern) = &finding.pattern {
-        printer.labelled(INDENT, LABEL, "more", &format!("heapdrift explain {pattern}"));
+        printer.labelled(
+            INDENT,
+            LABEL,
+            "more",
+            &format!("heapdrift explain {pattern}"),
+        );
     }
     if printer.is_verbose() {
         for (number, reference) in finding.references.iter().enumerate() {
-            printer.labelled(INDENT, LABEL, if number == 0 { "see" } else { "" }, reference);
+            printer.labelled(
+                INDENT,
+                LABEL,
+                if number == 0 { "see" } else { "" },
+                reference,
+            );
         }
     }
 }
@@ -59,11 +79,17 @@ fn print_title(printer: &mut Printer, finding: &Finding) {
         FindingVerdict::Step => (Role::Note, "STEP"),
         FindingVerdict::Sawtooth => (Role::Note, "SAWTOOTH"),
     };
-    let name = finding.pattern.as_deref().unwrap_or("growth without a known pattern");
+    let name = finding
+        .pattern
+        .as_deref()
+        .unwrap_or("growth without a known pattern");
     let left = vec![
         Span::new(role, format!("{word:<width$}", width = INDENT - 2)),
         Span::plain("  "),
-        Span::new(Role::Strong, shorten(&sanitize(name), printer.width().saturating_sub(12))),
+        Span::new(
+            Role::Strong,
+            shorten(&sanitize(name), printer.width().saturating_sub(12)),
+        ),
     ];
     let right = match (&finding.growth, finding.share) {
         (Some(growth), _) => match growth.bytes_per_hour {
@@ -79,7 +105,9 @@ fn print_title(printer: &mut Printer, finding: &Finding) {
 /// `+3,060 goroutines`, of a finding that is about goroutines only.
 fn goroutine_growth(groups: &[FindingGoroutines]) -> String {
     let sum = |of: fn(&FindingGoroutines) -> u64| {
-        groups.iter().fold(0i64, |sum, group| sum.saturating_add_unsigned(of(group)))
+        groups
+            .iter()
+            .fold(0i64, |sum, group| sum.saturating_add_unsigned(of(group)))
     };
     match groups.is_empty() {
         true => String::new(),
@@ -98,7 +126,11 @@ fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
     let function = sanitize(&culprit.function).into_owned();
     let label = Span::new(Role::Faint, format!("{:<LABEL$}", "culprit"));
     let name = Span::new(Role::Strong, shorten(&function, for_name));
-    printer.line_with_right(INDENT, vec![label, name], Span::plain(shorten(&place, room)));
+    printer.line_with_right(
+        INDENT,
+        vec![label, name],
+        Span::plain(shorten(&place, room)),
+    );
     let seen = match culprit.seen_in {
         "goroutine" => "seen on goroutines",
         _ => "seen on heap stacks",
@@ -121,7 +153,10 @@ fn print_path(printer: &mut Printer, path: &[String]) {
 fn growth_facts(growth: &FindingGrowth, finding: &Finding) -> String {
     let mut facts = vec![change(growth.bytes, growth.sd_bytes)];
     if growth.objects != 0.0 {
-        facts.push(format!("{} objects", signed_count(growth.objects.round() as i64)));
+        facts.push(format!(
+            "{} objects",
+            signed_count(growth.objects.round() as i64)
+        ));
     }
     if let Some(share) = finding.share {
         facts.push(format!("{} of the heap in the end", percent(share)));
@@ -132,7 +167,11 @@ fn growth_facts(growth: &FindingGrowth, finding: &Finding) -> String {
 
 fn print_sites(printer: &mut Printer, finding: &Finding) {
     let is_single = finding.sites.iter().all(|site| site.before.is_none());
-    let rows: Vec<Row> = finding.sites.iter().map(|site| site_row(site, is_single)).collect();
+    let rows: Vec<Row> = finding
+        .sites
+        .iter()
+        .map(|site| site_row(site, is_single))
+        .collect();
     let columns = Columns {
         headings: Vec::new(),
         left: vec![if is_single { 1 } else { 2 }],
@@ -142,13 +181,24 @@ fn print_sites(printer: &mut Printer, finding: &Finding) {
     columns.print(printer, INDENT, LABEL, "sites", &rows);
     let unshown = &finding.sites_unshown;
     if unshown.rows > 0 {
-        let text = format!("… {}, {}", counted(unshown.rows, "more site"), size(unshown.bytes));
-        printer.labelled(INDENT, LABEL, if rows.is_empty() { "sites" } else { "" }, &text);
+        let text = format!(
+            "… {}, {}",
+            counted(unshown.rows, "more site"),
+            size(unshown.bytes)
+        );
+        printer.labelled(
+            INDENT,
+            LABEL,
+            if rows.is_empty() { "sites" } else { "" },
+            &text,
+        );
     }
 }
 
 fn site_row(site: &FindingSite, is_single: bool) -> Row {
-    let object = site.object_size.map_or_else(String::new, |bytes| format!("{} each", size(bytes as f64)));
+    let object = site
+        .object_size
+        .map_or_else(String::new, |bytes| format!("{} each", size(bytes as f64)));
     let figures = match (is_single, site.before, site.delta) {
         (false, Some(before), Some(delta)) => vec![
             from_to(before, site.after),
@@ -156,7 +206,12 @@ fn site_row(site: &FindingSite, is_single: bool) -> Row {
             sparkline(&site.series),
             object,
         ],
-        (false, ..) => vec![size(site.after), String::new(), sparkline(&site.series), object],
+        (false, ..) => vec![
+            size(site.after),
+            String::new(),
+            sparkline(&site.series),
+            object,
+        ],
         (true, ..) => vec![size_with_error(site.after, site.sd), object],
     };
     Row {
@@ -173,7 +228,11 @@ const MOST_GROUPS: usize = 4;
 fn print_goroutines(printer: &mut Printer, groups: &[FindingGoroutines]) {
     let mut order: Vec<&FindingGoroutines> = groups.iter().collect();
     order.sort_by_key(|group| std::cmp::Reverse(group.after.abs_diff(group.before)));
-    let most = if printer.is_verbose() { groups.len() } else { MOST_GROUPS };
+    let most = if printer.is_verbose() {
+        groups.len()
+    } else {
+        MOST_GROUPS
+    };
     let (shown, unshown) = order.split_at(most.min(order.len()));
     for (number, group) in shown.iter().enumerate() {
         let label = if number == 0 { "goroutines" } else { "" };
@@ -181,7 +240,10 @@ fn print_goroutines(printer: &mut Printer, groups: &[FindingGoroutines]) {
     }
     if !unshown.is_empty() {
         let (before, after) = unshown.iter().fold((0u64, 0u64), |(before, after), group| {
-            (before.saturating_add(group.before), after.saturating_add(group.after))
+            (
+                before.saturating_add(group.before),
+                after.saturating_add(group.after),
+            )
         });
         let text = format!(
             "… {}, {} → {} goroutines",
@@ -205,14 +267,25 @@ fn print_group(printer: &mut Printer, label: &str, group: &FindingGoroutines) {
     let room = printer.width().saturating_sub(INDENT + LABEL);
     let used: usize = figures.iter().map(|figure| width_of(figure) + 2).sum();
     // Beside the figures if a name of some length fits there, else below them.
-    let for_name = room.checked_sub(used).filter(|left| *left >= 24).unwrap_or(room);
+    let for_name = room
+        .checked_sub(used)
+        .filter(|left| *left >= 24)
+        .unwrap_or(room);
     figures.push(shorten(&sanitize(&group.function), for_name));
     printer.figures(INDENT, LABEL, label, &figures);
     let mut facts: Vec<String> = group.state.iter().cloned().collect();
     if let Some(minutes @ 1..) = group.wait_minutes {
-        facts.push(format!("waiting up to {}", duration(f64::from(minutes) * 60.0)));
+        facts.push(format!(
+            "waiting up to {}",
+            duration(f64::from(minutes) * 60.0)
+        ));
     }
-    facts.extend(group.created_by.as_ref().map(|by| format!("started by {}", brief(by))));
+    facts.extend(
+        group
+            .created_by
+            .as_ref()
+            .map(|by| format!("started by {}", brief(by))),
+    );
     if !facts.is_empty() {
         printer.labelled_as(Role::Faint, INDENT, LABEL, "", &facts.join(", "));
     }

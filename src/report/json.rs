@@ -47,6 +47,9 @@ mod tests {
         let hostile = "a\x1b[2J\u{9b}\u{202e}\u{e0041}\n\u{7f}é";
         let json = to_json(&[hostile]).unwrap();
         assert!(!json.chars().any(|c| c != '\n' && is_hidden(c)), "{json}");
-        assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [hostile]);
+        assert_eq!(
+            serde_json::from_str::<[String; 1]>(&json).unwrap(),
+            [hostile]
+        );
     }
 }

@@ -55,13 +55,20 @@ pub(super) fn shorten(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    const NAME: &str = "sigs.k8s.io/controller-runtime/pkg/internal/controller.(*Controller).reconcileHandler";
+    const NAME: &str =
+        "sigs.k8s.io/controller-runtime/pkg/internal/controller.(*Controller).reconcileHandler";
 
     #[test]
     fn names_are_cut_at_package_boundaries() {
         assert_eq!(shorten(NAME, 100), NAME);
-        assert_eq!(shorten(NAME, 54), "…internal/controller.(*Controller).reconcileHandler");
-        assert_eq!(shorten(NAME, 45), "…controller.(*Controller).reconcileHandler");
+        assert_eq!(
+            shorten(NAME, 54),
+            "…internal/controller.(*Controller).reconcileHandler"
+        );
+        assert_eq!(
+            shorten(NAME, 45),
+            "…controller.(*Controller).reconcileHandler"
+        );
         assert_eq!(shorten(NAME, 35), "…(*Controller).reconcileHandler");
         assert_eq!(shorten(NAME, 20), "…reconcileHandler");
         assert_eq!(shorten(NAME, 10), "…leHandler");
@@ -80,7 +87,10 @@ mod tests {
 
     #[test]
     fn places_are_base_names() {
-        assert_eq!(place(Some("/go/src/a/controller.go"), Some(240)), "controller.go:240");
+        assert_eq!(
+            place(Some("/go/src/a/controller.go"), Some(240)),
+            "controller.go:240"
+        );
         assert_eq!(place(Some("C:\\a\\b.go"), None), "b.go");
         assert_eq!(place(Some("a/\x1b[2J.go"), Some(1)), "\\x1b[2J.go:1");
         assert_eq!(place(None, Some(3)), "");

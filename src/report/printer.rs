@@ -123,7 +123,13 @@ impl Printer {
 
     /// Figures that stay whole, two spaces between them, as many a line as fit, after a label
     /// in a column of its own.
-    pub(super) fn figures(&mut self, indent: usize, column: usize, label: &str, figures: &[String]) {
+    pub(super) fn figures(
+        &mut self,
+        indent: usize,
+        column: usize,
+        label: &str,
+        figures: &[String],
+    ) {
         let room = self.width().saturating_sub(indent + column);
         for (number, line) in flow(figures, room).iter().enumerate() {
             let label = if number == 0 { label } else { "" };

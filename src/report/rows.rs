@@ -4,12 +4,16 @@ use crate::diagnosis::{Diagnosis, Diff, Finding, Top, Unshown};
 
 /// Keeps the first `rows` rows of a diff.
 pub fn cut_diff(diff: &mut Diff, rows: usize) {
-    cut(&mut diff.rows, &mut diff.unshown, rows, |row| row.delta_bytes as f64);
+    cut(&mut diff.rows, &mut diff.unshown, rows, |row| {
+        row.delta_bytes as f64
+    });
 }
 
 /// Keeps the first `rows` functions of a top list.
 pub fn cut_top(top: &mut Top, rows: usize) {
-    cut(&mut top.rows, &mut top.unshown, rows, |row| row.flat_bytes as f64);
+    cut(&mut top.rows, &mut top.unshown, rows, |row| {
+        row.flat_bytes as f64
+    });
 }
 
 /// Keeps the first `rows` sites of each finding.
@@ -20,7 +24,9 @@ pub fn cut_diagnosis(diagnosis: &mut Diagnosis, rows: usize) {
         ..
     } in &mut diagnosis.findings
     {
-        cut(sites, sites_unshown, rows, |site| site.delta.unwrap_or(site.after));
+        cut(sites, sites_unshown, rows, |site| {
+            site.delta.unwrap_or(site.after)
+        });
     }
 }
 

@@ -86,13 +86,23 @@ mod tests {
             ("\u{e0041}", "\\u{e0041}"),
         ] {
             assert_eq!(sanitize(hostile), shown);
-            assert_eq!(sanitize(&sanitize(hostile)), shown, "escaping twice changes nothing");
+            assert_eq!(
+                sanitize(&sanitize(hostile)),
+                shown,
+                "escaping twice changes nothing"
+            );
         }
     }
 
     #[test]
     fn honest_names_are_left_alone() {
-        for name in ["main.(*T).f", "包.函数", "naïve::café<T>", "a→b", "C:\\x\\n"] {
+        for name in [
+            "main.(*T).f",
+            "包.函数",
+            "naïve::café<T>",
+            "a→b",
+            "C:\\x\\n",
+        ] {
             assert!(matches!(sanitize(name), Cow::Borrowed(same) if same == name));
         }
     }
@@ -100,6 +110,10 @@ mod tests {
     #[test]
     fn absurd_lengths_are_cut_and_told() {
         let shown = sanitize(&"é".repeat(5000)).into_owned();
-        assert!(shown.ends_with("é… (6000 more bytes)"), "{}", &shown[shown.len() - 40..]);
+        assert!(
+            shown.ends_with("é… (6000 more bytes)"),
+            "{}",
+            &shown[shown.len() - 40..]
+        );
     }
 }

@@ -23,7 +23,11 @@ pub(super) fn sparkline(values: &[f64]) -> String {
             if !value.is_finite() {
                 return ' ';
             }
-            let height = if span > 0.0 { (value - low) / span } else { 0.0 };
+            let height = if span > 0.0 {
+                (value - low) / span
+            } else {
+                0.0
+            };
             BARS[((height * 7.0).round() as usize).min(7)]
         })
         .collect()
@@ -44,7 +48,10 @@ mod tests {
 
     #[test]
     fn bars_span_from_smallest_to_largest() {
-        assert_eq!(sparkline(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), "▁▂▃▄▅▆▇█");
+        assert_eq!(
+            sparkline(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),
+            "▁▂▃▄▅▆▇█"
+        );
         assert_eq!(sparkline(&[7.0, 0.0]), "█▁");
     }
 

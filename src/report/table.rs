@@ -1,13 +1,13 @@
 //! The report of a diagnosis for people: the answer first, then its reasons.
 
+use super::Layout;
 use super::finding::print_finding;
 use super::printer::{Printer, Role, Span};
 use super::sparkline::sparkline;
 use super::units::{
-    count, counted, duration, from_to_with_errors, hours, hours_from_to, period, rate_with_interval,
-    size, size_with_error,
+    count, counted, duration, from_to_with_errors, hours, hours_from_to, period,
+    rate_with_interval, size, size_with_error,
 };
-use super::Layout;
 use crate::diagnosis::{Diagnosis, FindingVerdict, Forecast, Input, MemoryBreakdown, Verdict};
 
 /// Columns of a label.
@@ -68,7 +68,11 @@ fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
 /// The verdict in a sentence.
 fn answer(diagnosis: &Diagnosis) -> String {
     let number = |verdict: FindingVerdict| {
-        diagnosis.findings.iter().filter(|finding| finding.verdict == verdict).count()
+        diagnosis
+            .findings
+            .iter()
+            .filter(|finding| finding.verdict == verdict)
+            .count()
     };
     let window = match diagnosis.series.window_seconds {
         Some(seconds) if seconds > 0.0 => format!(" in {}", duration(seconds)),
@@ -116,10 +120,16 @@ fn series_facts(diagnosis: &Diagnosis) -> String {
         }
     }
     if series.repeats > 0 {
-        facts.push_str(&format!(", {} of a cycle already seen", count_of(series.repeats as u64)));
+        facts.push_str(&format!(
+            ", {} of a cycle already seen",
+            count_of(series.repeats as u64)
+        ));
     }
     if series.restarts > 0 {
-        facts.push_str(&format!(", {} before or after left aside", counted(series.restarts, "other run")));
+        facts.push_str(&format!(
+            ", {} before or after left aside",
+            counted(series.restarts, "other run")
+        ));
     }
     match series.sampling_period {
         Some(1) => facts.push_str(", every allocation recorded"),
@@ -138,7 +148,10 @@ fn print_heap(printer: &mut Printer, diagnosis: &Diagnosis) {
         let text = format!("{} in use", size_with_error(last as f64, totals.last_sd));
         return printer.labelled(0, LABEL, "heap", &text);
     };
-    let sizes = from_to_with_errors((first as f64, totals.first_sd), (last as f64, totals.last_sd));
+    let sizes = from_to_with_errors(
+        (first as f64, totals.first_sd),
+        (last as f64, totals.last_sd),
+    );
     let values: Vec<f64> = totals.series.iter().map(|bytes| *bytes as f64).collect();
     printer.figures(0, LABEL, "heap", &[sizes, sparkline(&values)]);
     if let Some(rate) = totals.bytes_per_hour {
@@ -150,30 +163,40 @@ fn print_heap(printer: &mut Printer, diagnosis: &Diagnosis) {
 fn noise(diagnosis: &Diagnosis) -> Option<String> {
     let series = &diagnosis.series;
     let limit = series.detection_limit_bytes?;
-    let hours = series.window_seconds.map(|seconds| seconds / 3600.0).filter(|hours| *hours > 0.0);
+    let hours = series
+        .window_seconds
+        .map(|seconds| seconds / 3600.0)
+        .filter(|hours| *hours > 0.0);
     let per_hour = hours.map_or_else(String::new, |hours| format!(" ({}/h)", size(limit / hours)));
+    let size = size(limit);
     Some(match diagnosis.verdict {
         Verdict::Steady | Verdict::Shrinking => format!(
-            "a leak of less than {}{per_hour} at one place would not have been seen in this window",
-            size(limit)
+            "a leak of up to about {size}{per_hour} at one place can have gone unseen in this window"
         ),
-        _ => format!(
-            "growth of less than {}{per_hour} at one place cannot be told from noise in this window",
-            size(limit)
-        ),
+        _ => {
+            format!("growth below about {size}{per_hour} at one place can go unseen in this window")
+        }
     })
 }
 
 fn limit(forecast: &Forecast) -> Option<String> {
     let limit = size(forecast.limit_bytes? as f64);
-    Some(match (forecast.earliest_hours, forecast.latest_hours, &forecast.reason) {
-        (_, _, Some(reason)) => format!("{limit}: {reason}"),
-        (Some(earliest), Some(latest), None) => {
-            format!("{limit} reached in {}", hours_from_to(earliest, latest))
-        }
-        (Some(earliest), None, None) => format!("{limit} reached in {} at the earliest", hours(earliest)),
-        (None, ..) => format!("{limit}: no forecast"),
-    })
+    Some(
+        match (
+            forecast.earliest_hours,
+            forecast.latest_hours,
+            &forecast.reason,
+        ) {
+            (_, _, Some(reason)) => format!("{limit}: {reason}"),
+            (Some(earliest), Some(latest), None) => {
+                format!("{limit} reached in {}", hours_from_to(earliest, latest))
+            }
+            (Some(earliest), None, None) => {
+                format!("{limit} reached in {} at the earliest", hours(earliest))
+            }
+            (None, ..) => format!("{limit}: no forecast"),
+        },
+    )
 }
 
 fn print_not_a_leak(printer: &mut Printer, diagnosis: &Diagnosis) {
@@ -194,7 +217,10 @@ fn print_not_a_leak(printer: &mut Printer, diagnosis: &Diagnosis) {
 fn print_memory(printer: &mut Printer, memory: &MemoryBreakdown) {
     let unsigned = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
     let parts: Vec<String> = [
-        ("in use by the profile", memory.profile_inuse.map(|bytes| bytes as f64)),
+        (
+            "in use by the profile",
+            memory.profile_inuse.map(|bytes| bytes as f64),
+        ),
         ("live or unswept", unsigned(memory.heap_alloc)),
         ("spans in use", unsigned(memory.heap_inuse)),
         ("idle but kept", unsigned(memory.heap_idle_kept)),
@@ -224,7 +250,10 @@ fn print_list(printer: &mut Printer, role: Role, label: &str, sentences: &[Strin
         let lines = super::wrap::wrap(&text, printer.width().saturating_sub(LABEL));
         for (number, line) in lines.iter().enumerate() {
             let label = if number == 0 { label } else { "" };
-            let spans = [Span::new(role, format!("{label:<LABEL$}")), Span::plain(line)];
+            let spans = [
+                Span::new(role, format!("{label:<LABEL$}")),
+                Span::plain(line),
+            ];
             printer.line(0, &spans);
         }
     }
@@ -240,12 +269,25 @@ fn print_inputs(printer: &mut Printer, inputs: &[Input]) {
         let mut facts = vec![input.kind.to_owned()];
         facts.extend(input.taken_at.clone());
         facts.extend(input.inuse_bytes.map(|bytes| size(bytes as f64)));
-        facts.extend(input.goroutines.map(|number| format!("{} goroutines", count_of(number))));
-        facts.extend(input.build_id.as_ref().map(|id| format!("build {}", short_id(id))));
+        facts.extend(
+            input
+                .goroutines
+                .map(|number| format!("{} goroutines", count_of(number))),
+        );
+        facts.extend(
+            input
+                .build_id
+                .as_ref()
+                .map(|id| format!("build {}", short_id(id))),
+        );
         if !input.used {
             facts.push("not used".to_owned());
         }
-        printer.paragraph(Role::Plain, 2, &format!("{}: {}", input.source, facts.join(", ")));
+        printer.paragraph(
+            Role::Plain,
+            2,
+            &format!("{}: {}", input.source, facts.join(", ")),
+        );
         for warning in &input.warnings {
             printer.paragraph(Role::Plain, 4, warning);
         }

@@ -20,7 +20,10 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
         None => {}
     }
     printer.labelled(0, LABEL, "profile", &facts.join(", "));
-    let total = format!("{} in use", size_with_error(top.total_bytes as f64, top.total_se));
+    let total = format!(
+        "{} in use",
+        size_with_error(top.total_bytes as f64, top.total_se)
+    );
     printer.labelled(0, LABEL, "heap", &total);
     printer.gap();
     let columns = Columns {
@@ -29,7 +32,11 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
         least_name: 16,
         narrow: Narrow::NameBelow(2),
     };
-    let rows: Vec<Row> = top.rows.iter().map(|row| top_row(row, top.total_bytes)).collect();
+    let rows: Vec<Row> = top
+        .rows
+        .iter()
+        .map(|row| top_row(row, top.total_bytes))
+        .collect();
     columns.print(&mut printer, 0, 0, "", &rows);
     if rows.is_empty() && top.unshown.rows == 0 {
         printer.line(0, &[Span::plain("nothing is in use")]);

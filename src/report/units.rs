@@ -12,7 +12,9 @@ struct Unit(usize);
 
 impl Unit {
     fn for_largest(sizes: &[f64]) -> Self {
-        let mut largest = sizes.iter().fold(0.0f64, |largest, size| largest.max(size.abs()));
+        let mut largest = sizes
+            .iter()
+            .fold(0.0f64, |largest, size| largest.max(size.abs()));
         let mut unit = 0;
         // Below that, one decimal rounds to less than 1024.0.
         while largest >= 1023.95 && unit + 1 < UNITS.len() {
@@ -90,8 +92,7 @@ pub(super) fn from_to(before: f64, after: f64) -> String {
 /// `7.3 ±0.9 → 16.4 ±1.2 MiB`.
 pub(super) fn from_to_with_errors(before: (f64, Option<f64>), after: (f64, Option<f64>)) -> String {
     let unit = Unit::for_largest(&[before.0, after.0]);
-    let is_hidden =
-        |bytes: f64| bytes != 0.0 && unit.0 > 0 && unit.in_unit(bytes).abs() < 0.05;
+    let is_hidden = |bytes: f64| bytes != 0.0 && unit.0 > 0 && unit.in_unit(bytes).abs() < 0.05;
     let first = match () {
         () if before.0 == 0.0 => "0".to_owned(),
         () if is_hidden(before.0) => size_with_error(before.0, before.1),
@@ -102,7 +103,12 @@ pub(super) fn from_to_with_errors(before: (f64, Option<f64>), after: (f64, Optio
             size_with_error(after.0, after.1)
         }
         () if after.0 == 0.0 => format!("0 {}", unit.name()),
-        () => format!("{}{} {}", unit.number(after.0), unit.error(after.1), unit.name()),
+        () => format!(
+            "{}{} {}",
+            unit.number(after.0),
+            unit.error(after.1),
+            unit.name()
+        ),
     };
     // Without a unit of its own the first number would be read in the second's.
     match is_hidden(after.0) && !is_hidden(before.0) && before.0 != 0.0 {
@@ -146,7 +152,7 @@ pub(super) fn count(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut grouped = String::new();
     for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -168,7 +174,10 @@ pub(super) fn signed_count(number: i64) -> String {
 /// `1 snapshot`, `6 snapshots`.
 pub(super) fn counted(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", count(i64::try_from(number).unwrap_or(i64::MAX)))
+    format!(
+        "{} {what}{plural}",
+        count(i64::try_from(number).unwrap_or(i64::MAX))
+    )
 }
 
 /// A share from 0 to 1 as `12.3 %`.
@@ -181,7 +190,9 @@ pub(super) fn hours_from_to(earliest: f64, latest: f64) -> String {
     let (first, second) = (hours(earliest), hours(latest));
     match (first.split_once(' '), second.split_once(' ')) {
         _ if first == second => first,
-        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {second}"),
+        (Some((number, unit)), Some((_, other))) if unit == other => {
+            format!("{number} to {second}")
+        }
         _ => format!("{first} to {second}"),
     }
 }
@@ -199,7 +210,10 @@ mod tests {
 
     #[test]
     fn sizes_carry_their_error() {
-        assert_eq!(size_with_error(16.4 * MIB, Some(1.23 * MIB)), "16.4 ±1.2 MiB");
+        assert_eq!(
+            size_with_error(16.4 * MIB, Some(1.23 * MIB)),
+            "16.4 ±1.2 MiB"
+        );
         assert_eq!(size_with_error(16.4 * MIB, None), "16.4 MiB");
         assert_eq!(size_with_error(16.4 * MIB, Some(0.0)), "16.4 MiB");
         assert_eq!(size_with_error(16.4 * MIB, Some(1.0)), "16.4 ±0.1 MiB");

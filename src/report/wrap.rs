@@ -57,7 +57,8 @@ pub(super) fn flow(pieces: &[String], width: usize) -> Vec<String> {
 
 /// Words that stay on the line of the figure before them.
 const UNITS: &[&str] = &[
-    "B", "KiB", "MiB", "GiB", "TiB", "B/h", "KiB/h", "MiB/h", "GiB/h", "TiB/h", "%", "s", "min", "h", "d",
+    "B", "KiB", "MiB", "GiB", "TiB", "B/h", "KiB/h", "MiB/h", "GiB/h", "TiB/h", "%", "s", "min",
+    "h", "d",
 ];
 
 /// The words of a text, a figure and its unit as one.
@@ -93,7 +94,11 @@ fn push(lines: &mut [String], text: &str) {
 
 /// Length in bytes of the longest prefix that is no wider than `width`; at least one character.
 fn prefix_of_width(text: &str, width: usize) -> usize {
-    let ends = text.char_indices().skip(1).map(|(index, _)| index).chain([text.len()]);
+    let ends = text
+        .char_indices()
+        .skip(1)
+        .map(|(index, _)| index)
+        .chain([text.len()]);
     let mut longest = text.chars().next().map_or(0, char::len_utf8);
     for end in ends {
         if width_of(&text[..end]) > width {
@@ -110,7 +115,10 @@ mod tests {
 
     #[test]
     fn text_is_broken_at_spaces() {
-        assert_eq!(wrap("one two  three\nfour", 9), ["one two", "three", "four"]);
+        assert_eq!(
+            wrap("one two  three\nfour", 9),
+            ["one two", "three", "four"]
+        );
         assert_eq!(wrap("", 9), [""]);
         assert_eq!(wrap("exactly 9", 9), ["exactly 9"]);
     }
@@ -121,7 +129,10 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 4), ["abcd", "efgh"]);
         assert_eq!(wrap("函数函数", 5), ["函数", "函数"]);
         assert_eq!(wrap("函", 1), ["函"]);
-        assert_eq!(wrap("example.com/policy.(*T).f", 22), ["example.com/policy.", "(*T).f"]);
+        assert_eq!(
+            wrap("example.com/policy.(*T).f", 22),
+            ["example.com/policy.", "(*T).f"]
+        );
     }
 
     #[test]
@@ -134,8 +145,14 @@ mod tests {
 
     #[test]
     fn figures_keep_their_units() {
-        assert_eq!(wrap("grew by 12.3 MiB, a lot", 14), ["grew by", "12.3 MiB, a", "lot"]);
-        assert_eq!(wrap("6 snapshots in 50 min", 12), ["6 snapshots", "in 50 min"]);
+        assert_eq!(
+            wrap("grew by 12.3 MiB, a lot", 14),
+            ["grew by", "12.3 MiB, a", "lot"]
+        );
+        assert_eq!(
+            wrap("6 snapshots in 50 min", 12),
+            ["6 snapshots", "in 50 min"]
+        );
         assert_eq!(wrap("after 50 min", 9), ["after", "50 min"]);
     }
 }

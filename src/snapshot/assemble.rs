@@ -1,8 +1,8 @@
 //! Decoded files into a series: joined by moment, ordered by clock, checked.
 
-use super::process::{forced_run, is_same_cycle, split_into_runs};
+use super::process::{differs, forced_run, is_same_cycle, split_into_runs};
 use super::stem::natural_order;
-use super::{Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable};
+use super::{OtherProcess, Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable};
 use crate::profile::{GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, SymbolTable};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,12 +54,13 @@ impl Series {
             moment.into_snapshots(&mut series);
         }
         series.order();
-        series.runs = match force {
-            true if !series.snapshots.is_empty() => vec![forced_run(&series.snapshots)],
-            _ => split_into_runs(&series.snapshots),
-        };
+        series.runs = split_into_runs(&series.snapshots);
+        series.warn_about_processes(force);
+        if force && series.runs.len() > 1 {
+            series.runs = vec![forced_run(series.snapshots.len())];
+            series.warn_about_mixed_run();
+        }
         series.mark_repeats();
-        series.warn_about_processes();
         series.warn_about_error_estimates();
         series.warn_about_truncated_stacks();
         series
@@ -82,7 +83,14 @@ impl Series {
             content,
         } = file;
         let content = content.and_then(|content| match &content {
-            ProfileFile::Heap { heap, .. } if !force => match Unsuitable::of(heap) {
+            ProfileFile::Heap { heap, .. } => match Unsuitable::of(heap) {
+                Some(reason) if force => {
+                    self.warnings.push(SeriesWarning::ForcedFile {
+                        source_name: source.clone(),
+                        reason,
+                    });
+                    Ok(content)
+                }
                 Some(reason) => Err(reason.into()),
                 None => Ok(content),
             },
@@ -164,50 +172,66 @@ impl Series {
         }
     }
 
-    fn warn_about_processes(&mut self) {
+    fn warn_about_processes(&mut self, force: bool) {
         let heaps = || self.snapshots.iter().filter_map(|s| s.heap.as_ref());
         if heaps().count() > 1 && heaps().any(|h| !h.has_type("alloc_space")) {
             self.warnings.push(SeriesWarning::NoAllocCounters);
         }
+        let [before, second, ..] = self.runs.as_slice() else {
+            return;
+        };
+        let with_heap = |run: &Run| {
+            let is_heap = |index: &usize| self.snapshots[*index].heap.is_some();
+            run.snapshots.iter().copied().find(is_heap)
+        };
+        let (Some(known), Some(other)) = (with_heap(before), with_heap(second)) else {
+            return;
+        };
+        let cause = differs(&self.snapshots[known], &self.snapshots[other]);
+        // Counters that went back since a later snapshot of the first run.
+        let cause = cause.unwrap_or(OtherProcess::Counters);
+        let first = self.snapshots[other].name().to_owned();
+        let processes = self.runs.len();
+        let ends_before_next =
+            |pair: &[Run]| pair[0].snapshots.last() < pair[1].snapshots.first();
+        let warning = if force {
+            SeriesWarning::ForcedProcesses { processes, cause, first }
+        } else if self.runs.windows(2).all(ends_before_next) {
+            SeriesWarning::Restarted { restarts: processes - 1, cause, first }
+        } else {
+            SeriesWarning::SeveralProcesses { processes, cause, first }
+        };
+        self.warnings.push(warning);
+    }
+
+    /// What differs within the one run that the user forced.
+    fn warn_about_mixed_run(&mut self) {
+        let heaps = || self.snapshots.iter().filter_map(|s| s.heap.as_ref());
         let builds: BTreeSet<&str> = heaps().map(|h| h.build_id.as_str()).collect();
         let rates: BTreeSet<i64> = heaps().map(|h| h.period).collect();
-        let (builds, rates_differ) = (builds.len(), rates.len() > 1);
+        let builds = builds.len();
         if builds > 1 {
             self.warnings.push(SeriesWarning::OtherBuild { builds });
         }
-        if rates_differ {
+        if rates.len() > 1 {
             let rates: Vec<_> = rates.iter().map(i64::to_string).collect();
             self.warnings.push(SeriesWarning::OtherRate {
                 rates: rates.join(" and "),
             });
         }
-        if let [_, second, ..] = self.runs.as_slice() {
-            let ends_before_next =
-                |pair: &[Run]| pair[0].snapshots.last() < pair[1].snapshots.first();
-            let warning = if self.runs.windows(2).all(ends_before_next) {
-                SeriesWarning::Restarted {
-                    restarts: self.runs.len() - 1,
-                    first: self.snapshots[second.snapshots[0]].name().to_owned(),
-                }
-            } else {
-                SeriesWarning::SeveralProcesses {
-                    processes: self.runs.len(),
-                }
-            };
-            self.warnings.push(warning);
-        }
     }
 
     fn warn_about_error_estimates(&mut self) {
-        for snapshot in &self.snapshots {
-            if let Some(heap) = &snapshot.heap
-                && !heap.columns.is_empty()
-                && !heap.has_counts()
-            {
-                self.warnings.push(SeriesWarning::NoErrorEstimate {
-                    source_name: snapshot.name().to_owned(),
-                });
-            }
+        let lacks_counts = |snapshot: &&Snapshot| {
+            let heap = snapshot.heap.as_ref();
+            heap.is_some_and(|heap| !heap.columns.is_empty() && !heap.has_counts())
+        };
+        let mut without = self.snapshots.iter().filter(lacks_counts);
+        if let Some(first) = without.next() {
+            self.warnings.push(SeriesWarning::NoErrorEstimate {
+                source_name: first.name().to_owned(),
+                others: without.count(),
+            });
         }
     }
 
@@ -218,7 +242,7 @@ impl Series {
                 if heap.columns.inuse_space[row] == 0 {
                     continue;
                 }
-                let depth = self.symbols.stack(stack).count();
+                let depth = self.symbols.stack_depth(stack);
                 for (found, limit) in cut.iter_mut().zip(RUNTIME_STACK_DEPTHS) {
                     if depth == limit {
                         found.insert(stack);

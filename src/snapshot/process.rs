@@ -2,6 +2,7 @@
 
 use super::Snapshot;
 use crate::profile::HeapColumns;
+use thiserror::Error;
 
 /// Snapshots of one process between two restarts: indices into the series, in time order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,11 +13,11 @@ pub struct Run {
     pub is_one_process: bool,
 }
 
-/// All snapshots as one run, whatever their counters say.
-pub(super) fn forced_run(snapshots: &[Snapshot]) -> Run {
+/// The snapshots of several processes as one run.
+pub(super) fn forced_run(snapshots: usize) -> Run {
     Run {
-        snapshots: (0..snapshots.len()).collect(),
-        is_one_process: split_into_runs(snapshots).len() <= 1,
+        snapshots: (0..snapshots).collect(),
+        is_one_process: false,
     }
 }
 
@@ -35,7 +36,7 @@ pub(super) fn split_into_runs(snapshots: &[Snapshot]) -> Vec<Run> {
             Some(_) => (0..runs.len()).rev().find(|&run| {
                 match last_heap_of(&runs[run], snapshots) {
                     None => true,
-                    Some(last) => continues(&snapshots[last], &snapshots[index]),
+                    Some(last) => differs(&snapshots[last], &snapshots[index]).is_none(),
                 }
             }),
         };
@@ -59,13 +60,32 @@ fn last_heap_of(run: &Run, snapshots: &[Snapshot]) -> Option<usize> {
         .find(|&index| snapshots[index].heap.is_some())
 }
 
-fn continues(before: &Snapshot, after: &Snapshot) -> bool {
-    let (Some(before), Some(after)) = (&before.heap, &after.heap) else {
-        return true;
-    };
-    before.build_id == after.build_id
-        && before.period == after.period
-        && counters_that_went_back(&before.columns, &after.columns) == 0
+/// What shows that two heap profiles are not of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum OtherProcess {
+    /// Build ids differ.
+    #[error("it is another build")]
+    Build,
+    /// Sampling rates differ; a program sets its own at the start.
+    #[error("it samples at another rate")]
+    Rate,
+    /// Allocation counters are smaller in the second.
+    #[error("allocation counters went back")]
+    Counters,
+}
+
+/// Why `after` cannot be of the process of `before`; `None`: it can.
+pub(super) fn differs(before: &Snapshot, after: &Snapshot) -> Option<OtherProcess> {
+    let (before, after) = (before.heap.as_ref()?, after.heap.as_ref()?);
+    if before.build_id != after.build_id {
+        Some(OtherProcess::Build)
+    } else if before.period != after.period {
+        Some(OtherProcess::Rate)
+    } else if counters_that_went_back(&before.columns, &after.columns) > 0 {
+        Some(OtherProcess::Counters)
+    } else {
+        None
+    }
 }
 
 /// Number of (stack, object size) keys whose `alloc_space` is smaller in `after`: 0 within one

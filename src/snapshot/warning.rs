@@ -1,6 +1,6 @@
 //! What the user should know about a series, each with its advice.
 
-use super::Unsuitable;
+use super::{OtherProcess, Unsuitable};
 use crate::profile::{ProfileError, ProfileWarning};
 use thiserror::Error;
 
@@ -29,6 +29,22 @@ impl Skipped {
     }
 }
 
+/// ` has`, or ` and 3 more have`.
+fn and_others(others: usize) -> String {
+    match others {
+        0 => " has".to_owned(),
+        others => format!(" and {others} more have"),
+    }
+}
+
+fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// A fact about the series that a careful reader needs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SeriesWarning {
@@ -39,6 +55,26 @@ pub enum SeriesWarning {
         source_name: String,
         /// Why.
         reason: Skipped,
+    },
+    /// A file that cannot be compared, taken all the same.
+    #[error("{source_name} is taken as it stands (--force): {reason}")]
+    ForcedFile {
+        /// The file.
+        source_name: String,
+        /// What speaks against it.
+        reason: Unsuitable,
+    },
+    /// Several processes, compared all the same.
+    #[error(
+        "the snapshots come from {processes} different processes (at {first}: {cause}); they are compared as independent samples (--force), which sees far less"
+    )]
+    ForcedProcesses {
+        /// How many.
+        processes: usize,
+        /// What tells the second from the first.
+        cause: OtherProcess,
+        /// First snapshot of the second.
+        first: String,
     },
     /// The reader had something to say.
     #[error("{source_name}: {warning}")]
@@ -60,29 +96,36 @@ pub enum SeriesWarning {
     },
     /// The process restarted within the series.
     #[error(
-        "the process restarted {restarts} time(s) (allocation counters went back, first at {first}); only the run with the most snapshots is judged"
+        "the process restarted {} (first at {first}: {cause}); only the run with the most snapshots is judged",
+        times(*.restarts)
     )]
     Restarted {
         /// How often.
         restarts: usize,
+        /// What shows the first restart.
+        cause: OtherProcess,
         /// First snapshot of the second run.
         first: String,
     },
     /// Several processes in one directory.
     #[error(
-        "the snapshots come from {processes} different processes (their allocation counters contradict each other); only the run with the most snapshots is judged; put each process in a directory of its own"
+        "the snapshots come from {processes} different processes (at {first}: {cause}); only the run with the most snapshots is judged; put each process in a directory of its own"
     )]
     SeveralProcesses {
         /// How many.
         processes: usize,
+        /// What tells the second from the first.
+        cause: OtherProcess,
+        /// First snapshot of the second.
+        first: String,
     },
-    /// Builds differ.
+    /// Builds differ within a forced run.
     #[error("the snapshots come from {builds} different builds; sites are matched by name")]
     OtherBuild {
         /// How many build ids.
         builds: usize,
     },
-    /// Sampling rates differ.
+    /// Sampling rates differ within a forced run.
     #[error(
         "the snapshots were taken at different sampling rates ({rates} bytes): scaled sizes compare, sampled counts do not, so no error estimate"
     )]
@@ -92,11 +135,14 @@ pub enum SeriesWarning {
     },
     /// No sampled counts.
     #[error(
-        "{source_name} has lost its object sizes (label `bytes`) or its sampling rate: no error estimate for it"
+        "{source_name}{} lost the object sizes (label `bytes`) or the sampling rate: no error estimate; profiles straight from /debug/pprof/heap have both",
+        and_others(*.others)
     )]
     NoErrorEstimate {
-        /// The file.
+        /// The first such file.
         source_name: String,
+        /// How many more.
+        others: usize,
     },
     /// The same-process test needs `alloc_*`.
     #[error(

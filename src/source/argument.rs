@@ -20,8 +20,23 @@ pub enum Source {
 
 /// Kinds of Kubernetes objects that name a process, in all of kubectl's spellings.
 const KUBERNETES_KINDS: &[&str] = &[
-    "pod", "pods", "po", "deploy", "deployment", "deployments", "sts", "statefulset",
-    "statefulsets", "ds", "daemonset", "daemonsets", "rs", "replicaset", "job", "svc", "service",
+    "pod",
+    "pods",
+    "po",
+    "deploy",
+    "deployment",
+    "deployments",
+    "sts",
+    "statefulset",
+    "statefulsets",
+    "ds",
+    "daemonset",
+    "daemonsets",
+    "rs",
+    "replicaset",
+    "job",
+    "svc",
+    "service",
 ];
 
 impl Source {
@@ -36,30 +51,9 @@ impl Source {
         let path = PathBuf::from(argument);
         let text = argument.to_string_lossy();
         match std::fs::metadata(&path) {
-            Ok(meta) if meta.is_dir() => return Ok(Self::Directory(path)),
-            Ok(_) => return Ok(Self::File(path)),
-            Err(_) if text.starts_with("http://") || text.starts_with("https://") => {
-                return Err(SourceError::UrlNotSupported {
-                    url: without_credentials(&text),
-                });
-            }
-            Err(_) if text.starts_with("unix:") => {
-                return Err(SourceError::SocketNotSupported {
-                    socket: text["unix:".len()..].to_owned(),
-                });
-            }
-            Err(_) if is_kubernetes_target(&text) => {
-                return Err(SourceError::KubernetesNotSupported {
-                    target: text.into_owned(),
-                });
-            }
-            Err(error) => {
-                return Err(SourceError::NotReadable {
-                    path,
-                    kind: error.kind(),
-                    reason: error.to_string(),
-                });
-            }
+            Ok(meta) if meta.is_dir() => Ok(Self::Directory(path)),
+            Ok(_) => Ok(Self::File(path)),
+            Err(error) => Err(refusal(path, &text, &error)),
         }
     }
 
@@ -72,7 +66,11 @@ impl Source {
             .iter()
             .map(|argument| Self::parse(argument.as_ref()))
             .collect::<Result<_, _>>()?;
-        match sources.iter().filter(|source| **source == Self::Stdin).count() {
+        match sources
+            .iter()
+            .filter(|source| **source == Self::Stdin)
+            .count()
+        {
             0 | 1 => Ok(sources),
             _ => Err(SourceError::StdinTwice),
         }
@@ -119,7 +117,33 @@ impl Listed {
 
 /// The path without `.` components, so that `./a/b` and `a/b` are the same.
 fn plain_path(path: &Path) -> PathBuf {
-    path.components().filter(|part| *part != Component::CurDir).collect()
+    path.components()
+        .filter(|part| *part != Component::CurDir)
+        .collect()
+}
+
+/// Why an argument that is no path cannot be used.
+fn refusal(path: PathBuf, text: &str, error: &std::io::Error) -> SourceError {
+    if text.starts_with("http://") || text.starts_with("https://") {
+        return SourceError::UrlNotSupported {
+            url: without_credentials(text),
+        };
+    }
+    if let Some(socket) = text.strip_prefix("unix:") {
+        return SourceError::SocketNotSupported {
+            socket: socket.to_owned(),
+        };
+    }
+    if is_kubernetes_target(text) {
+        return SourceError::KubernetesNotSupported {
+            target: text.to_owned(),
+        };
+    }
+    SourceError::NotReadable {
+        path,
+        kind: error.kind(),
+        reason: error.to_string(),
+    }
 }
 
 fn is_kubernetes_target(text: &str) -> bool {
@@ -149,18 +173,35 @@ mod tests {
         let refusal = |text: &str| Source::parse(OsStr::new(text)).unwrap_err();
         for (text, url) in [
             ("http://api:6060", "http://api:6060"),
-            ("https://user:secret@api/debug?x=a@b", "https://api/debug?x=a@b"),
+            (
+                "https://user:secret@api/debug?x=a@b",
+                "https://api/debug?x=a@b",
+            ),
         ] {
             assert!(
                 matches!(refusal(text), SourceError::UrlNotSupported { url: told } if told == url),
             );
         }
-        for text in ["pod/api-0:6060", "deploy/api", "deployment.apps/api", "sts/db"] {
-            assert!(matches!(refusal(text), SourceError::KubernetesNotSupported { .. }), "{text}");
+        for text in [
+            "pod/api-0:6060",
+            "deploy/api",
+            "deployment.apps/api",
+            "sts/db",
+        ] {
+            assert!(
+                matches!(refusal(text), SourceError::KubernetesNotSupported { .. }),
+                "{text}"
+            );
         }
-        assert!(matches!(refusal("unix:/run/x"), SourceError::SocketNotSupported { .. }));
+        assert!(matches!(
+            refusal("unix:/run/x"),
+            SourceError::SocketNotSupported { .. }
+        ));
         for text in ["pod/a/b", "pods/", "nothing/here", "nothing.pb.gz"] {
-            assert!(matches!(refusal(text), SourceError::NotReadable { .. }), "{text}");
+            assert!(
+                matches!(refusal(text), SourceError::NotReadable { .. }),
+                "{text}"
+            );
         }
     }
 
@@ -176,6 +217,9 @@ mod tests {
     #[test]
     fn standard_input_is_given_once() {
         assert_eq!(Source::parse_all(&["-"]).unwrap(), [Source::Stdin]);
-        assert!(matches!(Source::parse_all(&["-", "-"]), Err(SourceError::StdinTwice)));
+        assert!(matches!(
+            Source::parse_all(&["-", "-"]),
+            Err(SourceError::StdinTwice)
+        ));
     }
 }

@@ -15,17 +15,25 @@ use std::path::{Path, PathBuf};
 /// The directory cannot be read, or holds several directories of captures.
 pub(super) fn list_directory(directory: &Path) -> Result<Vec<Listed>, SourceError> {
     let entries = read_directory(directory)?;
-    let listed: Vec<Listed> =
-        entries.files.iter().map(|path| Listed::file(path, Some(directory))).collect();
+    let listed: Vec<Listed> = entries
+        .files
+        .iter()
+        .map(|path| Listed::file(path, Some(directory)))
+        .collect();
     if entries.files.iter().any(|path| looks_like_profile(path)) {
         return Ok(listed);
     }
     let mut captures: Vec<(PathBuf, Vec<Listed>)> = Vec::new();
     for path in entries.directories {
         // A sub-directory that cannot be opened is not of this series.
-        let Ok(inner) = read_directory(&path) else { continue };
+        let Ok(inner) = read_directory(&path) else {
+            continue;
+        };
         if inner.files.iter().any(|path| looks_like_profile(path)) {
-            let files = inner.files.iter().map(|path| Listed::file(path, Some(directory)));
+            let files = inner
+                .files
+                .iter()
+                .map(|path| Listed::file(path, Some(directory)));
             captures.push((path, files.collect()));
         }
     }
@@ -100,28 +108,51 @@ mod tests {
 
     fn names(root: &tempfile::TempDir) -> Vec<String> {
         let relative = |file: Listed| {
-            let path = file.path().unwrap().strip_prefix(root.path()).unwrap().to_owned();
+            let path = file
+                .path()
+                .unwrap()
+                .strip_prefix(root.path())
+                .unwrap()
+                .to_owned();
             path.display().to_string()
         };
-        list_directory(root.path()).unwrap().into_iter().map(relative).collect()
+        list_directory(root.path())
+            .unwrap()
+            .into_iter()
+            .map(relative)
+            .collect()
     }
 
     #[test]
     fn its_own_files_come_first() {
-        let root = tree(&["2.heap.pb.gz", "1.heap.pb.gz", "case.toml", ".tmp", "old/1.heap.pb.gz"]);
+        let root = tree(&[
+            "2.heap.pb.gz",
+            "1.heap.pb.gz",
+            "case.toml",
+            ".tmp",
+            "old/1.heap.pb.gz",
+        ]);
         assert_eq!(names(&root), ["1.heap.pb.gz", "2.heap.pb.gz", "case.toml"]);
     }
 
     #[test]
     fn one_directory_of_captures_is_entered() {
-        let root = tree(&["target.json", "api/1.heap.pb.gz", "api/2.heap.pb.gz", "src/main.go"]);
+        let root = tree(&[
+            "target.json",
+            "api/1.heap.pb.gz",
+            "api/2.heap.pb.gz",
+            "src/main.go",
+        ]);
         assert_eq!(names(&root), ["api/1.heap.pb.gz", "api/2.heap.pb.gz"]);
     }
 
     #[test]
     fn a_directory_a_moment_is_a_series() {
         let root = tree(&["t1/heap.pb.gz", "t1/goroutine.txt", "t2/heap.pb.gz"]);
-        assert_eq!(names(&root), ["t1/goroutine.txt", "t1/heap.pb.gz", "t2/heap.pb.gz"]);
+        assert_eq!(
+            names(&root),
+            ["t1/goroutine.txt", "t1/heap.pb.gz", "t2/heap.pb.gz"]
+        );
     }
 
     #[test]

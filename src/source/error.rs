@@ -123,7 +123,11 @@ impl SourceError {
     pub fn is_not_comparable(&self) -> bool {
         matches!(
             self,
-            Self::WrongOrder { .. } | Self::LeftOut { reason: Skipped::Unsuitable(_), .. }
+            Self::WrongOrder { .. }
+                | Self::LeftOut {
+                    reason: Skipped::Unsuitable(_),
+                    ..
+                }
         )
     }
 }
@@ -133,7 +137,11 @@ pub(super) fn in_words(kind: ErrorKind, reason: &str) -> String {
     match kind {
         ErrorKind::NotFound => "no such file or directory".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => reason.split(" (os error").next().unwrap_or(reason).to_owned(),
+        _ => reason
+            .split(" (os error")
+            .next()
+            .unwrap_or(reason)
+            .to_owned(),
     }
 }
 

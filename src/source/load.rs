@@ -55,22 +55,29 @@ impl Loaded {
 }
 
 /// Takes each file once, though it may be named again or lie in a directory that is named too.
-///
-/// # Errors
-/// Standard input is a terminal.
-pub(super) fn drop_repeated_files(files: &mut Vec<Listed>) -> Result<(), SourceError> {
+/// Returns the directories of what was dropped.
+pub(super) fn drop_repeated_files(files: &mut Vec<Listed>) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
-    files.retain(|file| match file.path().map(std::fs::canonicalize) {
-        Some(Ok(path)) => seen.insert(path),
-        // What is not there is told when it is read.
-        Some(Err(_)) | None => true,
+    let mut dropped = Vec::new();
+    files.retain(|file| {
+        let is_new = match file.path().map(std::fs::canonicalize) {
+            Some(Ok(path)) => seen.insert(path),
+            // What is not there is told when it is read.
+            Some(Err(_)) | None => true,
+        };
+        if !is_new {
+            dropped.extend(file.directory.clone());
+        }
+        is_new
     });
-    refuse_terminal(files)
+    dropped
 }
 
 /// A profile typed at a keyboard is a mistake.
 pub(super) fn refuse_terminal(files: &[Listed]) -> Result<(), SourceError> {
-    let has_stdin = files.iter().any(|file| matches!(file.content, Content::Stdin));
+    let has_stdin = files
+        .iter()
+        .any(|file| matches!(file.content, Content::Stdin));
     match has_stdin && std::io::stdin().is_terminal() {
         true => Err(SourceError::StdinIsTerminal),
         false => Ok(()),
@@ -91,12 +98,18 @@ pub(super) fn load_files(
     let at_once = rayon::current_num_threads().clamp(2, MAX_FILES_AT_ONCE);
     let mut loaded = Vec::with_capacity(files.len());
     let mut chunks = chunked(files, at_once).into_iter();
-    let mut opened = chunks.next().map(|chunk| open_chunk(chunk, limits)).unwrap_or_default();
+    let mut opened = chunks
+        .next()
+        .map(|chunk| open_chunk(chunk, limits))
+        .unwrap_or_default();
     while !opened.is_empty() {
         let next = chunks.next();
         // The next files are inflated while these are decoded.
         let (following, ()) = rayon::join(
-            || next.map(|chunk| open_chunk(chunk, limits)).unwrap_or_default(),
+            || {
+                next.map(|chunk| open_chunk(chunk, limits))
+                    .unwrap_or_default()
+            },
             || loaded.extend(opened.drain(..).filter_map(|file| decode(file, symbols))),
         );
         opened = following;
@@ -119,8 +132,8 @@ fn open_chunk(chunk: Vec<Listed>, limits: &Limits) -> Vec<Opened> {
     chunk
         .into_par_iter()
         .map(|file| {
-            let raw = read(&file.content, limits)
-                .and_then(|bytes| Ok(RawProfile::open(bytes, limits)?));
+            let raw =
+                read(&file.content, limits).and_then(|bytes| Ok(RawProfile::open(bytes, limits)?));
             (file, raw)
         })
         .collect()
@@ -134,7 +147,7 @@ fn decode((listed, raw): Opened, symbols: &mut SymbolTable) -> Option<Loaded> {
             content,
             Ok(_) | Err(Skipped::Unreadable(ProfileError::OtherKind { .. }))
         );
-    (!is_bystander).then(|| Loaded {
+    (!is_bystander).then_some(Loaded {
         file: LoadedFile {
             source: listed.name,
             moment: listed.moment,
@@ -169,7 +182,8 @@ fn read(content: &Content, limits: &Limits) -> Result<Vec<u8>, Skipped> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "heap profile: 1: 1024 [1: 1024] @ heap/1048576\n1: 1024 [1: 1024] @ 0x1 0x2\n";
+    const TEXT: &str =
+        "heap profile: 1: 1024 [1: 1024] @ heap/1048576\n1: 1024 [1: 1024] @ 0x1 0x2\n";
 
     fn load(names: &[(&str, &str)], max_bytes: usize) -> Vec<LoadedFile> {
         let root = tempfile::tempdir().unwrap();
@@ -196,26 +210,42 @@ mod tests {
         let loaded = load(&files, 1 << 20);
         assert_eq!(loaded.len(), 50);
         for (file, name) in loaded.iter().zip(&names) {
-            assert!(file.source.ends_with(name) && file.content.is_ok(), "{:?}", file.content);
+            assert!(
+                file.source.ends_with(name) && file.content.is_ok(),
+                "{:?}",
+                file.content
+            );
         }
     }
 
     #[test]
     fn bystanders_are_passed_over_and_broken_profiles_told() {
         let loaded = load(
-            &[("a.heap", TEXT), ("case.toml", "x = 1"), ("b.heap", "hello"), ("odd", TEXT)],
+            &[
+                ("a.heap", TEXT),
+                ("case.toml", "x = 1"),
+                ("b.heap", "hello"),
+                ("odd", TEXT),
+            ],
             1 << 20,
         );
-        let told: Vec<(bool, bool)> =
-            loaded.iter().map(|f| (f.source.ends_with(".heap"), f.content.is_ok())).collect();
+        let told: Vec<(bool, bool)> = loaded
+            .iter()
+            .map(|f| (f.source.ends_with(".heap"), f.content.is_ok()))
+            .collect();
         assert_eq!(told, [(true, true), (true, false), (false, true)]);
     }
 
     #[test]
     fn a_file_beyond_the_limit_is_refused() {
         let loaded = load(&[("a.heap", TEXT)], TEXT.len() - 1);
-        let expected = ProfileError::TooLarge { limit: TEXT.len() - 1 };
-        assert_eq!(loaded[0].content.as_ref().unwrap_err(), &Skipped::Unreadable(expected));
+        let expected = ProfileError::TooLarge {
+            limit: TEXT.len() - 1,
+        };
+        assert_eq!(
+            loaded[0].content.as_ref().unwrap_err(),
+            &Skipped::Unreadable(expected)
+        );
         assert!(load(&[("a.heap", TEXT)], TEXT.len())[0].content.is_ok());
     }
 }

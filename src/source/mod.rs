@@ -43,7 +43,8 @@ pub fn load_series(sources: &[Source], options: &LoadOptions) -> Result<Series, 
     for source in sources {
         files.extend(argument::list_files(source)?);
     }
-    load::drop_repeated_files(&mut files)?;
+    load::refuse_terminal(&files)?;
+    let repeated = load::drop_repeated_files(&mut files);
     // Ids are given in order of decoding: in the order of names, so that a result does not
     // depend on the order of the arguments.
     files.sort_by(|a, b| a.name.cmp(&b.name));
@@ -51,6 +52,7 @@ pub fn load_series(sources: &[Source], options: &LoadOptions) -> Result<Series, 
     let loaded = load::load_files(files, options, &mut symbols);
     for source in sources {
         if let Source::Directory(path) = source
+            && !repeated.contains(path)
             && !loaded.iter().any(|file| file.is_of_directory(path))
         {
             return Err(SourceError::NoProfiles { path: path.clone() });

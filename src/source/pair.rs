@@ -39,7 +39,7 @@ pub fn load_pair(
         return Err(SourceError::WrongOrder {
             before: first,
             after: second,
-            seconds: (earlier - later) / 1_000_000_000,
+            seconds: earlier.saturating_sub(later) / 1_000_000_000,
         });
     }
     let mut series = Series::assemble(symbols, files, options.force);
@@ -65,9 +65,7 @@ fn only_heap(
     // `heap?debug=1` beside a protobuf heap is there for its memory figures.
     let mut texts = Vec::new();
     let mut left_out = None;
-    let is_of_side = |file: &&LoadedFile| {
-        file.moment.split(' ').next() == Some(mark)
-    };
+    let is_of_side = |file: &&LoadedFile| file.moment.split(' ').next() == Some(mark);
     for file in files.iter().filter(is_of_side) {
         match &file.content {
             Ok(ProfileFile::Heap { heap, memory }) => match unsuitable(heap, force) {
@@ -147,7 +145,9 @@ mod tests {
     use super::*;
 
     fn text(bytes: u64) -> String {
-        format!("heap profile: 1: {bytes} [1: {bytes}] @ heap/1048576\n1: {bytes} [1: {bytes}] @ 0x1 0x2\n")
+        format!(
+            "heap profile: 1: {bytes} [1: {bytes}] @ heap/1048576\n1: {bytes} [1: {bytes}] @ 0x1 0x2\n"
+        )
     }
 
     fn pair(files: &[(&str, String)], before: &str, after: &str) -> Result<Series, SourceError> {
@@ -167,7 +167,10 @@ mod tests {
         for (before, after) in [("1.heap", "2.heap"), ("2.heap", "1.heap")] {
             let series = pair(&files, before, after).unwrap();
             let names: Vec<&str> = series.snapshots.iter().map(|s| s.name()).collect();
-            assert!(names[0].ends_with(before) && names[1].ends_with(after), "{names:?}");
+            assert!(
+                names[0].ends_with(before) && names[1].ends_with(after),
+                "{names:?}"
+            );
             let all: usize = series.runs.iter().map(|run| run.snapshots.len()).sum();
             assert_eq!(all, 2);
         }
@@ -185,7 +188,10 @@ mod tests {
             ("a/1.heap", text(1024)),
             ("a/2.heap", text(1024)),
             ("b/1.heap", text(1024)),
-            ("b/1.goroutine.txt", "goroutine profile: total 0\n".to_owned()),
+            (
+                "b/1.goroutine.txt",
+                "goroutine profile: total 0\n".to_owned(),
+            ),
             ("c/1.heap", "<html>".to_owned()),
             ("d/README.md", "hello".to_owned()),
         ];
@@ -198,7 +204,13 @@ mod tests {
             pair(&files, "b/1.goroutine.txt", "b"),
             Err(SourceError::NotOneHeap { count: 0, .. })
         ));
-        assert!(matches!(pair(&files, "b", "c"), Err(SourceError::LeftOut { .. })));
-        assert!(matches!(pair(&files, "b", "d"), Err(SourceError::NoProfiles { .. })));
+        assert!(matches!(
+            pair(&files, "b", "c"),
+            Err(SourceError::LeftOut { .. })
+        ));
+        assert!(matches!(
+            pair(&files, "b", "d"),
+            Err(SourceError::NoProfiles { .. })
+        ));
     }
 }

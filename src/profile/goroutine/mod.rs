@@ -12,8 +12,11 @@ pub(super) use grouped::{decode as decode_grouped, profile_name};
 pub(super) use header::begins_dump;
 pub(super) use proto::from_samples;
 
-use super::{FrameId, ProfileWarning, StackId, StrId};
+use super::{FrameId, ProfileError, ProfileWarning, StackId, StrId};
 use hashbrown::HashMap;
+
+/// Beyond any process: at 2 kB a goroutine these are two pebibytes.
+const MAX_TOTAL: u64 = 1 << 40;
 
 /// Which of the three forms a profile had; it decides what is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +67,14 @@ impl GoroutineProfile {
         self.groups
             .iter()
             .fold(0, |sum, group| sum.saturating_add(group.count))
+    }
+
+    /// Refuses more goroutines than a process can have.
+    pub(super) fn check_total(&self) -> Result<(), ProfileError> {
+        match self.total() <= MAX_TOTAL {
+            true => Ok(()),
+            false => Err(ProfileError::Impossible { what: "goroutines" }),
+        }
     }
 }
 
