@@ -67,13 +67,16 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
             .then(b.after_bytes.cmp(&a.after_bytes))
             .then_with(|| (&a.function, &a.file, a.line).cmp(&(&b.function, &b.file, b.line)))
     });
-    let all: Vec<u32> = (0..history.buckets().len() as u32).collect();
+    let total = evidence.iter().flatten().fold(Evidence::default(), |mut total, row| {
+        total.merge(row);
+        total
+    });
     let (before, after) = (&series.snapshots[*first], &series.snapshots[*second]);
     Ok(Diff {
         schema_version: SCHEMA_VERSION,
         total: DiffTotal {
             delta_bytes: rows.iter().map(|row| row.delta_bytes).sum(),
-            sd_bytes: history.evidence(&all, 0, 1).map(|evidence| evidence.sd_bytes()),
+            sd_bytes: history.sampler().map(|_| total.sd_bytes()),
             seconds: history.seconds().map(|seconds| seconds[1]),
             detection_limit_bytes: history.sampler().map(|sampler| {
                 limit_bytes(sampler, objects_needed(FALSE_DISCOVERY_RATE, tests.max(1)))
@@ -104,10 +107,16 @@ fn write_row(
     numbers: &[u32],
     evidence: Option<&Evidence>,
 ) -> DiffRow {
-    let sum = |of: &dyn Fn(u32) -> i64| numbers.iter().map(|&number| of(number)).sum::<i64>();
-    let before = sum(&|number| history.inuse(0, number));
-    let after = sum(&|number| history.inuse(1, number));
-    let objects = |point| sum(&|number| history.inuse_objects(point, number));
+    // Bytes and objects, before and after.
+    let [before, after] = [0, 1].map(|point| {
+        numbers.iter().fold((0i64, 0i64), |(bytes, objects), &number| {
+            let values = history.values(point, number);
+            (
+                bytes.saturating_add(values.inuse_space),
+                objects.saturating_add(values.inuse_objects),
+            )
+        })
+    });
     let size_of = |number: &u32| history.buckets()[*number as usize].size;
     let first_size = numbers.first().map_or(0, size_of);
     let is_uniform = first_size > 0 && numbers.iter().all(|number| size_of(number) == first_size);
@@ -117,11 +126,11 @@ fn write_row(
         file: name.as_ref().and_then(|name| name.file.clone()),
         line: name.and_then(|name| name.line),
         object_size: is_uniform.then_some(first_size),
-        before_bytes: before,
-        after_bytes: after,
-        delta_bytes: after.saturating_sub(before),
+        before_bytes: before.0,
+        after_bytes: after.0,
+        delta_bytes: after.0.saturating_sub(before.0),
         sd_bytes: evidence.map(Evidence::sd_bytes),
-        delta_objects: objects(1).saturating_sub(objects(0)),
+        delta_objects: after.1.saturating_sub(before.1),
         p_value: evidence.map(one_sided_p),
         verdict: RowVerdict::Unknown,
     }

@@ -64,10 +64,15 @@ impl Sampler {
     /// n = round(bytes·p/size), the exact inverse of the runtime's ⌊n·size·w⌋.
     /// 0 for size 0; negative for a negative value (a saved diff).
     pub fn sampled(self, bytes: i64, size: u64) -> i64 {
-        if size == 0 {
-            return 0;
+        (bytes as f64 * self.per_byte(size)).round() as i64
+    }
+
+    /// Sampled objects per scaled byte in a bucket of `size`: p/size; 0 for size 0.
+    pub fn per_byte(self, size: u64) -> f64 {
+        match size {
+            0 => 0.0,
+            size => self.probability(size) / size as f64,
         }
-        (bytes as f64 * self.probability(size) / size as f64).round() as i64
     }
 
     /// Whether objects of `size` bytes are (nearly) always sampled: size ≥ 3R, or R ≤ 1.

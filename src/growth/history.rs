@@ -2,7 +2,8 @@
 
 use super::{BucketCounts, Evidence, Sampler};
 use crate::profile::HeapColumns;
-use crate::site::{Aligned, Bucket};
+use crate::site::{Aligned, Bucket, BucketValues};
+use std::cell::OnceCell;
 
 /// One heap profile of a run.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +28,8 @@ pub struct History<'a> {
     counts: Vec<Vec<BucketCounts>>,
     seconds: Option<Vec<f64>>,
     distinct: Vec<usize>,
-    active: Vec<u32>,
+    /// Worked out when asked for.
+    active: OnceCell<Vec<u32>>,
 }
 
 impl<'a> History<'a> {
@@ -53,14 +55,6 @@ impl<'a> History<'a> {
         let distinct = (0..points.len())
             .filter(|&index| !points[index].repeats_previous)
             .collect();
-        let last = points.len().saturating_sub(1);
-        // Allocation counters never go back, so a bucket that is equal at both ends had no event.
-        let active = (0..aligned.buckets().len())
-            .filter(|&bucket| {
-                !is_one_process || aligned.values(0, bucket) != aligned.values(last, bucket)
-            })
-            .map(|bucket| bucket as u32)
-            .collect();
         Self {
             aligned,
             sampler,
@@ -68,7 +62,7 @@ impl<'a> History<'a> {
             counts,
             seconds,
             distinct,
-            active,
+            active: OnceCell::new(),
         }
     }
 
@@ -89,7 +83,16 @@ impl<'a> History<'a> {
 
     /// Numbers of the buckets in which anything was allocated or freed within the window.
     pub fn active(&self) -> &[u32] {
-        &self.active
+        self.active.get_or_init(|| {
+            let last = self.points().saturating_sub(1);
+            // Allocation counters never go back, so a bucket that is equal at both ends of one
+            // process had no event.
+            let is_active = |bucket: &u32| {
+                let at = |point| self.aligned.values(point, *bucket as usize);
+                !self.is_one_process || at(0) != at(last)
+            };
+            (0..self.buckets().len() as u32).filter(is_active).collect()
+        })
     }
 
     /// The sampler, when every profile's counts can be recovered.
@@ -100,6 +103,11 @@ impl<'a> History<'a> {
     /// Seconds of each point since the first, when every profile has a clock.
     pub fn seconds(&self) -> Option<&[f64]> {
         self.seconds.as_deref()
+    }
+
+    /// All values of one bucket at one point, scaled.
+    pub fn values(&self, point: usize, bucket: u32) -> BucketValues {
+        self.aligned.values(point, bucket as usize)
     }
 
     /// Bytes in use of one bucket at one point, scaled.
@@ -150,15 +158,24 @@ impl<'a> History<'a> {
 }
 
 fn count_samples(aligned: &Aligned, point: usize, sampler: Sampler) -> Vec<BucketCounts> {
+    // Few sizes, many buckets: the exponential is worked out when the size changes.
+    let mut last = (0u64, 0.0);
     aligned
         .buckets()
         .iter()
         .enumerate()
         .map(|(index, bucket)| {
             let values = aligned.values(point, index);
+            if values == BucketValues::default() || bucket.size == 0 {
+                return BucketCounts::default();
+            }
+            if last.0 != bucket.size {
+                last = (bucket.size, sampler.per_byte(bucket.size));
+            }
+            let (_, per_byte) = last;
             BucketCounts {
-                allocated: sampler.sampled(values.alloc_space, bucket.size),
-                inuse: sampler.sampled(values.inuse_space, bucket.size),
+                allocated: (values.alloc_space as f64 * per_byte).round() as i64,
+                inuse: (values.inuse_space as f64 * per_byte).round() as i64,
             }
         })
         .collect()

@@ -65,7 +65,8 @@ impl HeapColumns {
             return;
         }
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_unstable_by_key(|&row| self.key(row as usize));
+        // Stable, for its merging of runs: a second file of a series comes nearly sorted.
+        order.sort_by_key(|&row| self.key(row as usize));
         let mut merged = Self::default();
         merged.reserve(self.len());
         for row in order {

@@ -1,10 +1,11 @@
 //! What a profile file is: bytes in, structs out.
 //!
 //! [`RawProfile::open`] inflates the bytes and finds out from their content
-//! which [`Form`] they have (this needs no shared state, so the files of a series are
-//! opened in parallel). [`RawProfile::decode`] then turns them into columns of
+//! which [`Form`] they have. [`RawProfile::decode`] then turns them into columns of
 //! integers whose strings and stacks live in a [`SymbolTable`] that all files of one
-//! series share.
+//! series share. What needs the table is done file by file ([`RawProfile::intern_names`],
+//! [`WalkedProfile::intern_stacks`]); what does not (opening, [`NamedProfile::walk`]) can be done
+//! for many files side by side.
 //!
 //! This module knows file formats. It must not know where bytes come from, what a
 //! series is, or what growth means; it does no I/O and reads no clock.
@@ -91,19 +92,72 @@ impl RawProfile {
         self.bytes.len()
     }
 
-    /// Decodes the samples, interning names and stacks into `symbols`.
+    /// Decodes in one go: [`RawProfile::intern_names`], [`NamedProfile::walk`],
+    /// [`WalkedProfile::intern_stacks`].
     ///
     /// # Errors
     /// Truncated or contradictory content, or a profile of a kind that says nothing about
     /// memory (CPU, mutex, block).
     pub fn decode(self, symbols: &mut SymbolTable) -> Result<ProfileFile, ProfileError> {
-        let mut file = match self.form {
-            Form::PprofProto => pprof::decode(self.bytes, symbols),
-            Form::HeapText => legacy::decode(&self.bytes, symbols),
-            Form::GoroutineText => goroutine::decode_grouped(&self.bytes, symbols),
-            Form::GoroutineDump => goroutine::decode_dump(&self.bytes, symbols),
-            Form::MemStatsText => memory::decode(&self.bytes),
-        }?;
+        self.intern_names(symbols)?.walk()?.intern_stacks(symbols)
+    }
+
+    /// Interns the names of a protobuf profile. Of a text, where names stand beside each stack,
+    /// nothing is read yet.
+    ///
+    /// # Errors
+    /// As [`RawProfile::decode`].
+    pub fn intern_names(self, symbols: &mut SymbolTable) -> Result<NamedProfile, ProfileError> {
+        Ok(NamedProfile(match self.form {
+            Form::PprofProto => Stage::Proto(pprof::Named::read(self.bytes, symbols)?),
+            form => Stage::Text(self.bytes, form),
+        }))
+    }
+}
+
+/// A protobuf profile on its way, or a text that waits for the last step.
+#[derive(Debug)]
+enum Stage<P> {
+    Proto(P),
+    Text(Vec<u8>, Form),
+}
+
+/// A file whose names are interned.
+#[derive(Debug)]
+pub struct NamedProfile(Stage<pprof::Named>);
+
+/// A file whose samples are read, but whose stacks are not interned yet.
+#[derive(Debug)]
+pub struct WalkedProfile(Stage<pprof::Walked>);
+
+impl NamedProfile {
+    /// Reads the samples: the long part of decoding, and the one that needs nothing shared.
+    ///
+    /// # Errors
+    /// As [`RawProfile::decode`].
+    pub fn walk(self) -> Result<WalkedProfile, ProfileError> {
+        Ok(WalkedProfile(match self.0 {
+            Stage::Proto(named) => Stage::Proto(named.walk()?),
+            Stage::Text(bytes, form) => Stage::Text(bytes, form),
+        }))
+    }
+}
+
+impl WalkedProfile {
+    /// Interns the stacks.
+    ///
+    /// # Errors
+    /// As [`RawProfile::decode`].
+    pub fn intern_stacks(self, symbols: &mut SymbolTable) -> Result<ProfileFile, ProfileError> {
+        let mut file = match self.0 {
+            Stage::Proto(walked) => walked.intern(symbols),
+            Stage::Text(bytes, Form::HeapText) => legacy::decode(&bytes, symbols)?,
+            Stage::Text(bytes, Form::GoroutineText) => {
+                goroutine::decode_grouped(&bytes, symbols)?
+            }
+            Stage::Text(bytes, Form::GoroutineDump) => goroutine::decode_dump(&bytes, symbols)?,
+            Stage::Text(bytes, Form::MemStatsText | Form::PprofProto) => memory::decode(&bytes)?,
+        };
         match &mut file {
             ProfileFile::Heap { heap, .. } => {
                 heap.check_totals()?;

@@ -45,7 +45,11 @@ impl ByteInterner {
     }
 
     fn intern(&mut self, bytes: &[u8]) -> u32 {
-        let hash = self.hasher.hash_one(bytes);
+        self.intern_hashed(self.hasher.hash_one(bytes), bytes)
+    }
+
+    /// `hash` must be what `hasher` makes of `bytes`.
+    fn intern_hashed(&mut self, hash: u64, bytes: &[u8]) -> u32 {
         let (arena, ends) = (&self.arena, &self.ends);
         if let Some(&id) = self.table.find(hash, |&id| slice_of(arena, ends, id) == bytes) {
             return id;
@@ -170,6 +174,16 @@ impl SymbolTable {
         StackId(self.stacks.intern(encoded))
     }
 
+    /// The same, with the hash that [`SymbolTable::stack_hasher`] makes of it.
+    pub(super) fn intern_hashed_stack(&mut self, hash: u64, encoded: &[u8]) -> StackId {
+        StackId(self.stacks.intern_hashed(hash, encoded))
+    }
+
+    /// Hashes encoded stacks as this table does, without needing the table.
+    pub(super) fn stack_hasher(&self) -> StackHasher {
+        StackHasher(self.stacks.hasher.clone())
+    }
+
     /// The frames of a stack, leaf first.
     pub fn stack(&self, id: StackId) -> impl Iterator<Item = FrameId> + '_ {
         let mut rest = self.stacks.get(id.0);
@@ -227,6 +241,16 @@ impl SymbolTable {
     /// Number of distinct stacks; ids run from 0 to this.
     pub fn stack_count(&self) -> usize {
         self.stacks.len()
+    }
+}
+
+/// See [`SymbolTable::stack_hasher`].
+#[derive(Debug, Clone)]
+pub(super) struct StackHasher(DefaultHashBuilder);
+
+impl StackHasher {
+    pub(super) fn hash(&self, encoded: &[u8]) -> u64 {
+        self.0.hash_one(encoded)
     }
 }
 

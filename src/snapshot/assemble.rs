@@ -3,7 +3,9 @@
 use super::process::{differs, forced_run, is_same_cycle, split_into_runs};
 use super::stem::natural_order;
 use super::{OtherProcess, Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable};
-use crate::profile::{GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, SymbolTable};
+use crate::profile::{
+    GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, StackId, SymbolTable,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One file as it came from a source.
@@ -236,27 +238,24 @@ impl Series {
     }
 
     fn warn_about_truncated_stacks(&mut self) {
-        let mut cut = [BTreeSet::new(), BTreeSet::new()];
+        let mut in_use = vec![false; self.symbols.stack_count()];
         for heap in self.snapshots.iter().filter_map(|s| s.heap.as_ref()) {
-            for (row, &stack) in heap.columns.stack.iter().enumerate() {
-                if heap.columns.inuse_space[row] == 0 {
-                    continue;
-                }
-                let depth = self.symbols.stack_depth(stack);
-                for (found, limit) in cut.iter_mut().zip(RUNTIME_STACK_DEPTHS) {
-                    if depth == limit {
-                        found.insert(stack);
-                    }
-                }
+            for (stack, bytes) in heap.columns.stack.iter().zip(&heap.columns.inuse_space) {
+                in_use[stack.index()] |= *bytes != 0;
             }
         }
-        for (found, depth) in cut.iter().zip(RUNTIME_STACK_DEPTHS) {
+        let mut cut = [0usize; RUNTIME_STACK_DEPTHS.len()];
+        for stack in (0u32..).map(StackId).zip(&in_use).filter(|(_, used)| **used) {
+            let depth = self.symbols.stack_depth(stack.0);
+            for (found, limit) in cut.iter_mut().zip(RUNTIME_STACK_DEPTHS) {
+                *found += usize::from(depth == limit);
+            }
+        }
+        for (stacks, depth) in cut.into_iter().zip(RUNTIME_STACK_DEPTHS) {
             // A whole stack can happen to have this depth; several of them are a cut.
-            if found.len() > 1 {
-                self.warnings.push(SeriesWarning::TruncatedStacks {
-                    stacks: found.len(),
-                    depth,
-                });
+            if stacks > 1 {
+                self.warnings
+                    .push(SeriesWarning::TruncatedStacks { stacks, depth });
             }
         }
     }

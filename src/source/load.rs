@@ -3,7 +3,7 @@
 use super::LoadOptions;
 use super::error::{SourceError, in_words};
 use super::file_name::looks_like_profile;
-use crate::profile::{Limits, ProfileError, RawProfile, SymbolTable};
+use crate::profile::{Limits, ProfileError, ProfileFile, RawProfile, SymbolTable};
 use crate::snapshot::{LoadedFile, Skipped};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -105,13 +105,14 @@ pub(super) fn load_files(
     while !opened.is_empty() {
         let next = chunks.next();
         // The next files are inflated while these are decoded.
-        let (following, ()) = rayon::join(
+        let (following, decoded) = rayon::join(
             || {
                 next.map(|chunk| open_chunk(chunk, limits))
                     .unwrap_or_default()
             },
-            || loaded.extend(opened.drain(..).filter_map(|file| decode(file, symbols))),
+            || decode_chunk(opened, symbols),
         );
+        loaded.extend(decoded);
         opened = following;
     }
     loaded
@@ -132,15 +133,35 @@ fn open_chunk(chunk: Vec<Listed>, limits: &Limits) -> Vec<Opened> {
     chunk
         .into_par_iter()
         .map(|file| {
-            let raw =
-                read(&file.content, limits).and_then(|bytes| Ok(RawProfile::open(bytes, limits)?));
+            let raw = read(&file.content, limits)
+                .and_then(|bytes| Ok(RawProfile::open(bytes, limits)?));
             (file, raw)
         })
         .collect()
 }
 
-fn decode((listed, raw): Opened, symbols: &mut SymbolTable) -> Option<Loaded> {
-    let content = raw.and_then(|raw| Ok(raw.decode(symbols)?));
+/// Decodes a chunk: what needs the shared table in turn, the rest side by side.
+fn decode_chunk(opened: Vec<Opened>, symbols: &mut SymbolTable) -> Vec<Loaded> {
+    let named: Vec<_> = opened
+        .into_iter()
+        .map(|(listed, raw)| {
+            (listed, raw.and_then(|raw| Ok(raw.intern_names(symbols)?)))
+        })
+        .collect();
+    let walked: Vec<_> = named
+        .into_par_iter()
+        .map(|(listed, named)| (listed, named.and_then(|named| Ok(named.walk()?))))
+        .collect();
+    walked
+        .into_iter()
+        .filter_map(|(listed, walked)| {
+            keep(listed, walked.and_then(|walked| Ok(walked.intern_stacks(symbols)?)))
+        })
+        .collect()
+}
+
+/// What becomes of a file: loaded, left out with its reason, or passed over.
+fn keep(listed: Listed, content: Result<ProfileFile, Skipped>) -> Option<Loaded> {
     let is_bystander = listed.directory.is_some()
         && listed.path().is_some_and(|path| !looks_like_profile(path))
         && !matches!(
