@@ -29,6 +29,7 @@ pub fn signed_size(bytes: f64) -> String {
 /// A time span: `50 s`, `18 min`, `31 h`, `5 d`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
         s if s < 120.0 => format!("{s:.0} s"),
         s if s < 7200.0 => format!("{:.0} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),

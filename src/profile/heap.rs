@@ -1,6 +1,6 @@
 //! A decoded heap profile: its samples and what its envelope says about them.
 
-use super::{HeapColumns, ProfileError, ProfileWarning};
+use super::{FunctionId, HeapColumns, ProfileError, ProfileWarning};
 use serde::Serialize;
 
 /// Beyond any process (an exbibyte allocated), and so far below 2^63 that sums and differences
@@ -14,6 +14,44 @@ pub struct SampleType {
     pub kind: String,
     /// `bytes`, `count`, …
     pub unit: String,
+}
+
+/// The functions that a file names, whether or not anything of theirs is in use.
+///
+/// The runtime never forgets a bucket, so in one process this set only grows: a later profile
+/// without one of an earlier profile's functions is of another process, even where few
+/// allocation counters are there to compare.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct FunctionSet {
+    /// One bit per [`FunctionId`].
+    words: Vec<u64>,
+}
+
+impl FunctionSet {
+    pub(super) fn insert(&mut self, function: FunctionId) {
+        let word = function.index() / 64;
+        if self.words.len() <= word {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (function.index() % 64);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many of them are not in `other`.
+    pub fn missing_from(&self, other: &Self) -> usize {
+        let theirs = other.words.iter().copied().chain(std::iter::repeat(0));
+        let missing = self.words.iter().zip(theirs).map(|(ours, theirs)| ours & !theirs);
+        missing.map(|word| word.count_ones() as usize).sum()
+    }
 }
 
 /// One heap profile.
@@ -45,6 +83,8 @@ pub struct HeapProfile {
     pub drop_frames: String,
     /// pprof's `keep_frames`: exceptions to `drop_frames`. Empty if none.
     pub keep_frames: String,
+    /// The functions that the file names; empty in forms without names.
+    pub functions: FunctionSet,
     /// What its user should know.
     pub warnings: Vec<ProfileWarning>,
 }
@@ -88,5 +128,41 @@ impl HeapProfile {
     /// Whether sampling error can be computed: the period and every object size are known.
     pub fn has_counts(&self) -> bool {
         self.period > 0 && self.has_object_sizes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_functions_only_grows_within_a_process() {
+        let set = |ids: &[u32]| {
+            let mut set = FunctionSet::default();
+            ids.iter().for_each(|id| set.insert(FunctionId(*id)));
+            set
+        };
+        let (early, late, other) = (set(&[1, 70]), set(&[1, 2, 70, 200]), set(&[1, 300]));
+        assert_eq!(early.len(), 2);
+        assert_eq!(early.missing_from(&late), 0);
+        assert_eq!(late.missing_from(&early), 2);
+        assert_eq!(early.missing_from(&other), 1);
+        assert!(set(&[]).is_empty());
+    }
+
+
+    #[test]
+    fn a_set_of_functions_only_grows_within_a_process() {
+        let set = |ids: &[u32]| {
+            let mut set = FunctionSet::default();
+            ids.iter().for_each(|id| set.insert(FunctionId(*id)));
+            set
+        };
+        let (early, late, other) = (set(&[1, 70]), set(&[1, 2, 70, 200]), set(&[1, 300]));
+        assert_eq!(early.len(), 2);
+        assert_eq!(early.missing_from(&late), 0);
+        assert_eq!(late.missing_from(&early), 2);
+        assert_eq!(early.missing_from(&other), 1);
+        assert!(set(&[]).is_empty());
     }
 }

@@ -26,7 +26,7 @@ mod symbols;
 pub use columns::HeapColumns;
 pub use error::{ProfileError, ProfileWarning};
 pub use goroutine::{GoroutineForm, GoroutineGroup, GoroutineProfile};
-pub use heap::{HeapProfile, SampleType};
+pub use heap::{FunctionSet, HeapProfile, SampleType};
 pub use memory::MemoryStats;
 pub use sniff::Form;
 pub use symbols::{Frame, FrameId, Function, FunctionId, StackId, StrId, SymbolTable};

@@ -1,7 +1,7 @@
 //! Which snapshots are of one process: allocation counters never go back within it.
 
 use super::Snapshot;
-use crate::profile::HeapColumns;
+use crate::profile::{HeapColumns, HeapProfile};
 use thiserror::Error;
 
 /// Snapshots of one process between two restarts: indices into the series, in time order.
@@ -72,7 +72,13 @@ pub enum OtherProcess {
     /// Allocation counters are smaller in the second.
     #[error("allocation counters went back")]
     Counters,
+    /// Functions of the first are not known to the second.
+    #[error("functions of the first are gone from the second")]
+    Functions,
 }
+
+/// Share of the functions that may be missing: a tool that rewrites profiles may drop a few.
+const MAX_MISSING_FUNCTIONS: f64 = 0.01;
 
 /// Why `after` cannot be of the process of `before`; `None`: it can.
 pub(super) fn differs(before: &Snapshot, after: &Snapshot) -> Option<OtherProcess> {
@@ -83,9 +89,22 @@ pub(super) fn differs(before: &Snapshot, after: &Snapshot) -> Option<OtherProces
         Some(OtherProcess::Rate)
     } else if counters_that_went_back(&before.columns, &after.columns) > 0 {
         Some(OtherProcess::Counters)
+    } else if functions_are_gone(before, after) {
+        Some(OtherProcess::Functions)
     } else {
         None
     }
+}
+
+/// Whether the earlier profile names functions that the later one does not: the runtime never
+/// forgets a bucket. This tells processes apart of which too little was sampled for counters to do so.
+fn functions_are_gone(before: &HeapProfile, after: &HeapProfile) -> bool {
+    let (known, gone) = (
+        before.functions.len() as f64,
+        before.functions.missing_from(&after.functions) as f64,
+    );
+    // A form without names has none to compare.
+    !after.functions.is_empty() && gone > MAX_MISSING_FUNCTIONS * known
 }
 
 /// Number of (stack, object size) keys whose `alloc_space` is smaller in `after`: 0 within one

@@ -2,7 +2,7 @@
 
 use super::super::proto::Envelope;
 use super::super::symbols::encode_frame;
-use super::super::{FunctionId, SymbolTable};
+use super::super::{FunctionId, FunctionSet, SymbolTable};
 use hashbrown::HashMap;
 
 /// The encoded frames of each location.
@@ -44,7 +44,12 @@ impl Encoded {
 }
 
 impl Locations {
-    pub(super) fn intern(envelope: &Envelope, symbols: &mut SymbolTable) -> Self {
+    /// Interns the frames of all locations, and notes which functions the file names.
+    pub(super) fn intern(
+        envelope: &Envelope,
+        symbols: &mut SymbolTable,
+        named: &mut FunctionSet,
+    ) -> Self {
         let functions: HashMap<u64, FunctionId> = envelope
             .function
             .iter()
@@ -52,10 +57,9 @@ impl Locations {
                 let name = symbols.intern_bytes(envelope.bytes_at(function.name));
                 let file = symbols.intern_bytes(envelope.bytes_at(function.filename));
                 let start_line = u32::try_from(function.start_line).unwrap_or(0);
-                (
-                    function.id,
-                    symbols.intern_function(name, file, start_line),
-                )
+                let id = symbols.intern_function(name, file, start_line);
+                named.insert(id);
+                (function.id, id)
             })
             .collect();
         let files: HashMap<u64, i64> = envelope

@@ -59,7 +59,7 @@ impl Named {
         let bytes = Bytes::from(bytes);
         let envelope = Envelope::decode(bytes.clone()).map_err(damaged)?;
         envelope.check()?;
-        let header = header_of(&envelope);
+        let mut header = header_of(&envelope);
         let (is_goroutines, wanted) = wanted_of(&header.sample_types)?;
         Ok(Self {
             is_goroutines,
@@ -68,7 +68,7 @@ impl Named {
                 size_keys: envelope.indices_of(b"bytes"),
                 base_keys: envelope.indices_of(b"pprof::base"),
             },
-            locations: Locations::intern(&envelope, symbols),
+            locations: Locations::intern(&envelope, symbols, &mut header.functions),
             hasher: symbols.stack_hasher(),
             header,
             bytes,
