@@ -122,7 +122,7 @@ impl Synthetic {
             function,
             string_table: strings,
             time_nanos: 1_700_000_000_000_000_000 + step as i64 * 60_000_000_000,
-            period_type: Some(ValueType { ty: space, unit: bytes }).into(),
+            period_type: Some(ValueType { ty: space, unit: bytes }),
             period: 524_288,
             ..Profile::default()
         };

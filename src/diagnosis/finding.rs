@@ -161,11 +161,20 @@ pub(super) fn measure(case: &Case, buckets: &[u32]) -> FindingGrowth {
         Some([per_hour(low)?, per_hour(high)?])
     });
     let allocated = history.allocated_between(buckets, 0, last);
+    // Sites that hold nothing at either end are churn, not a part of what is kept.
+    let holding: Vec<u32> = buckets
+        .iter()
+        .copied()
+        .filter(|&bucket| history.inuse(0, bucket) != 0 || history.inuse(last, bucket) != 0)
+        .collect();
+    let allocated_by_holding = history.allocated_between(&holding, 0, last);
     let objects = |point| {
-        let count = buckets.iter().map(|&b| history.inuse_objects(point, b) as f64);
+        let count = buckets
+            .iter()
+            .map(|&b| history.inuse_objects(point, b) as f64);
         count.sum::<f64>()
     };
-    let is_known = allocated > 0.0 && plain > 0.0;
+    let share_of = |whole: f64, part: f64| (whole > 0.0 && plain > 0.0).then(|| part / whole);
     FindingGrowth {
         bytes,
         sd_bytes: evidence.as_ref().map(|evidence| evidence.sd_bytes()),
@@ -173,8 +182,8 @@ pub(super) fn measure(case: &Case, buckets: &[u32]) -> FindingGrowth {
         ci95,
         p_value: evidence.as_ref().map(|evidence| evidence.p_value()),
         objects: objects(last) - objects(0),
-        retention: is_known.then(|| (plain / allocated).min(1.0)),
-        churn: is_known.then(|| (allocated / plain).max(1.0)),
+        retention: share_of(allocated_by_holding, plain).map(|kept| kept.min(1.0)),
+        churn: share_of(allocated, plain).map(|kept| (1.0 / kept).max(1.0)),
     }
 }
 
@@ -230,7 +239,7 @@ fn find_culprit(
         && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks)
     {
         let seen_in = if blamed.in_goroutine { "goroutine" } else { "heap" };
-        let basis = format!("the rule of the pattern {}", matched.pattern.name);
+        let basis = format!("the frame that the pattern {} names", matched.pattern.name);
         return written(blamed.frame, seen_in, basis);
     }
     if !parts.grown.is_empty() || parts.crowds.is_empty() {

@@ -203,9 +203,10 @@ pub struct FindingGrowth {
     pub p_value: Option<f64>,
     /// Change in objects (estimated, not sampled).
     pub objects: f64,
-    /// Of the objects allocated here in the window, the share that is still in use: 1 = nothing is freed.
+    /// Of the bytes that its sites with anything in use allocated in the window, the share by
+    /// which they grew: 1 = nothing is freed.
     pub retention: Option<f64>,
-    /// Bytes allocated per byte of growth in the window.
+    /// Bytes allocated per byte of growth in the window, sites that hold nothing included.
     pub churn: Option<f64>,
 }
 

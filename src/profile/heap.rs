@@ -149,20 +149,4 @@ mod tests {
         assert_eq!(early.missing_from(&other), 1);
         assert!(set(&[]).is_empty());
     }
-
-
-    #[test]
-    fn a_set_of_functions_only_grows_within_a_process() {
-        let set = |ids: &[u32]| {
-            let mut set = FunctionSet::default();
-            ids.iter().for_each(|id| set.insert(FunctionId(*id)));
-            set
-        };
-        let (early, late, other) = (set(&[1, 70]), set(&[1, 2, 70, 200]), set(&[1, 300]));
-        assert_eq!(early.len(), 2);
-        assert_eq!(early.missing_from(&late), 0);
-        assert_eq!(late.missing_from(&early), 2);
-        assert_eq!(early.missing_from(&other), 1);
-        assert!(set(&[]).is_empty());
-    }
 }
