@@ -12,6 +12,9 @@ const TYPICAL_SHARE: f64 = 0.8;
 const EQUAL_WITHIN: f64 = 0.1;
 /// Bounds the search for thinly spread growth.
 const MAX_SUBTREES: usize = 20;
+/// Most causes that are told apart; a program in which more places leak at once has one cause
+/// that no profile shows. What is cut is counted.
+const MAX_CANDIDATES: usize = 500;
 /// Without an error estimate: least growth worth a finding, in bytes and as a share of the heap.
 const BLIND_MIN_BYTES: f64 = 1024.0 * 1024.0;
 const BLIND_MIN_SHARE: f64 = 0.05;
@@ -21,6 +24,17 @@ const BLIND_MIN_SHARE: f64 = 0.05;
 pub(super) struct HeapCandidate {
     /// Numbers of its active buckets, ascending.
     pub buckets: Vec<u32>,
+}
+
+/// Candidates on the heap, and what had to be left out.
+#[derive(Debug, Default)]
+pub(super) struct HeapCandidates {
+    /// Those that are looked at.
+    pub kept: Vec<HeapCandidate>,
+    /// How many more there were.
+    pub cut: usize,
+    /// Growth of those, bytes.
+    pub cut_bytes: f64,
 }
 
 /// Crowds that grew together.
@@ -41,7 +55,7 @@ pub(super) fn heap_candidates(
     history: &History,
     sites: &SiteIndex,
     tested: &TestedUnits,
-) -> Vec<HeapCandidate> {
+) -> HeapCandidates {
     let mut taken: HashSet<u32> = HashSet::new();
     let mut found: Vec<HeapCandidate> = Vec::new();
     let mut take = |buckets: &[u32], taken: &mut HashSet<u32>| {
@@ -80,7 +94,7 @@ pub(super) fn heap_candidates(
 }
 
 /// Candidates when there is no error estimate: orderers that grew by a part of the heap.
-pub(super) fn blind_candidates(history: &History, sites: &SiteIndex) -> Vec<HeapCandidate> {
+pub(super) fn blind_candidates(history: &History, sites: &SiteIndex) -> HeapCandidates {
     let mut groups: HashMap<CanonId, Vec<u32>> = HashMap::new();
     for &bucket in history.active() {
         let stack = history.buckets()[bucket as usize].stack;
@@ -166,37 +180,51 @@ fn explained(history: &History, buckets: &[u32]) -> f64 {
 }
 
 fn join_alike(
-    found: Vec<HeapCandidate>,
+    mut found: Vec<HeapCandidate>,
     history: &History,
     sites: &SiteIndex,
-) -> Vec<HeapCandidate> {
-    let mut joined: Vec<(HeapCandidate, HashSet<CanonId>)> = Vec::new();
+) -> HeapCandidates {
+    let growth = |candidate: &HeapCandidate| growth_of(history, &candidate.buckets);
+    found.sort_by(|a, b| {
+        growth(b)
+            .total_cmp(&growth(a))
+            .then_with(|| a.buckets.cmp(&b.buckets))
+    });
+    let cut = found.split_off(found.len().min(MAX_CANDIDATES));
+    let mut joined: Vec<(HeapCandidate, Vec<CanonId>)> = Vec::new();
     for candidate in found {
         let frames = typical_frames(&candidate, history, sites);
         match joined.iter_mut().find(|(_, known)| is_alike(known, &frames)) {
             Some((first, _)) => {
-                first.buckets.extend(&candidate.buckets);
-                first.buckets.sort_unstable();
-                first.buckets.dedup();
+                first.buckets = super::sorted_union(&first.buckets, &candidate.buckets);
             }
             None => joined.push((candidate, frames)),
         }
     }
-    joined.into_iter().map(|(candidate, _)| candidate).collect()
+    HeapCandidates {
+        kept: joined.into_iter().map(|(candidate, _)| candidate).collect(),
+        cut: cut.len(),
+        cut_bytes: cut.iter().map(growth).sum(),
+    }
 }
 
-fn is_alike(a: &HashSet<CanonId>, b: &HashSet<CanonId>) -> bool {
-    let shared = a.intersection(b).count() as f64;
-    let larger = a.len().max(b.len()) as f64;
-    larger > 0.0 && shared >= SHARED_FRAMES * larger
+/// Whether two sorted lists share [`SHARED_FRAMES`] of the longer one.
+fn is_alike(a: &[CanonId], b: &[CanonId]) -> bool {
+    let longer = a.len().max(b.len());
+    // Lists of very different length can't.
+    if (a.len().min(b.len()) as f64) < SHARED_FRAMES * longer as f64 || longer == 0 {
+        return false;
+    }
+    let shared = a.iter().filter(|frame| b.binary_search(frame).is_ok()).count();
+    shared as f64 >= SHARED_FRAMES * longer as f64
 }
 
-/// Functions, neither runtime nor producers, above most of a candidate's growth.
+/// Functions, neither runtime nor producers, in ascending order, above most of a candidate's growth.
 fn typical_frames(
     candidate: &HeapCandidate,
     history: &History,
     sites: &SiteIndex,
-) -> HashSet<CanonId> {
+) -> Vec<CanonId> {
     let last = history.points().saturating_sub(1);
     let mut weights: HashMap<CanonId, f64> = HashMap::new();
     let mut total = 0.0;
@@ -216,9 +244,11 @@ fn typical_frames(
             *weights.entry(function).or_default() += growth;
         }
     }
-    weights
+    let mut typical: Vec<CanonId> = weights
         .into_iter()
         .filter(|(_, weight)| *weight >= TYPICAL_SHARE * total && total > 0.0)
         .map(|(function, _)| function)
-        .collect()
+        .collect();
+    typical.sort_unstable();
+    typical
 }

@@ -14,6 +14,7 @@ use crate::profile::{Frame, SymbolTable};
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{Series, Snapshot};
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
 /// Compares the two heap profiles of a series, each row at its leaf frame.
 ///
@@ -50,15 +51,14 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
     }
     let mut keyed: Vec<(Option<Frame>, Vec<u32>)> = by_frame.into_iter().collect();
     keyed.sort_unstable_by_key(|(frame, _)| *frame);
-    let evidence: Vec<Option<Evidence>> =
-        keyed.iter().map(|(_, numbers)| history.evidence(numbers, 0, 1)).collect();
-    let mut rows: Vec<DiffRow> = keyed
-        .iter()
-        .zip(&evidence)
-        .map(|((frame, numbers), evidence)| {
-            write_row(&history, &series.symbols, *frame, numbers, evidence.as_ref())
+    let (evidence, mut rows): (Vec<Option<Evidence>>, Vec<DiffRow>) = keyed
+        .par_iter()
+        .map(|(frame, numbers)| {
+            let evidence = history.evidence(numbers, 0, 1);
+            let row = write_row(&history, &series.symbols, *frame, numbers, evidence.as_ref());
+            (evidence, row)
         })
-        .collect();
+        .unzip();
     let tests = judge(&mut rows, &evidence);
     rows.sort_by(|a, b| {
         b.delta_bytes

@@ -30,6 +30,7 @@ use crate::snapshot::{Run, Series};
 use case::Case;
 use finding::{Parts, all_buckets, measure, weigh, write_finding};
 use hashbrown::HashSet;
+use crate::units::size;
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -128,10 +129,11 @@ pub fn diagnose(
     };
     let view = EvidenceView::new(&sites, &crowds, case.is_single());
     let mut unsettled = Vec::new();
+    let mut warnings: Vec<String> = series.warnings.iter().map(ToString::to_string).collect();
     let mut findings = if case.is_single() {
         single::suspects(&case, &view, catalogue, &mut unsettled)
     } else {
-        growth_findings(&case, &view, catalogue, &mut unsettled)
+        growth_findings(&case, &view, catalogue, &mut unsettled, &mut warnings)
     };
     let weight = |finding: &Finding| {
         let growth = finding.growth.as_ref();
@@ -158,7 +160,7 @@ pub fn diagnose(
         findings,
         not_a_leak: Vec::new(),
         memory,
-        warnings: series.warnings.iter().map(ToString::to_string).collect(),
+        warnings,
     })
 }
 
@@ -229,15 +231,24 @@ fn growth_findings(
     view: &EvidenceView,
     catalogue: &Catalogue,
     unsettled: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Vec<Finding> {
     let mut all_parts: Vec<Parts> = Vec::new();
     let everything = weigh(case, case.history.active());
     let candidates = match case.history.sampler() {
-        _ if case.history.points() < 2 => Vec::new(),
+        _ if case.history.points() < 2 => candidate::HeapCandidates::default(),
         Some(_) => candidate::heap_candidates(case.history, case.sites, case.tested),
         None => candidate::blind_candidates(case.history, case.sites),
     };
-    for candidate in candidates {
+    if candidates.cut > 0 {
+        warnings.push(format!(
+            "{} more places grew, by {} in all; only the {} that grew most are listed",
+            candidates.cut,
+            size(candidates.cut_bytes),
+            candidates.kept.len(),
+        ));
+    }
+    for candidate in candidates.kept {
         let growth = measure(case, &candidate.buckets);
         let mut heap = weigh(case, &candidate.buckets);
         heap.churn = growth.churn;

@@ -3,7 +3,8 @@
 use super::{BucketCounts, Evidence, Sampler};
 use crate::profile::HeapColumns;
 use crate::site::{Aligned, Bucket, BucketValues};
-use std::cell::OnceCell;
+use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// One heap profile of a run.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +30,7 @@ pub struct History<'a> {
     seconds: Option<Vec<f64>>,
     distinct: Vec<usize>,
     /// Worked out when asked for.
-    active: OnceCell<Vec<u32>>,
+    active: OnceLock<Vec<u32>>,
 }
 
 impl<'a> History<'a> {
@@ -43,6 +44,7 @@ impl<'a> History<'a> {
             .and_then(Sampler::new);
         let counts = match sampler {
             Some(sampler) => (0..points.len())
+                .into_par_iter()
                 .map(|point| count_samples(&aligned, point, sampler))
                 .collect(),
             None => Vec::new(),
@@ -62,7 +64,7 @@ impl<'a> History<'a> {
             counts,
             seconds,
             distinct,
-            active: OnceCell::new(),
+            active: OnceLock::new(),
         }
     }
 

@@ -67,6 +67,13 @@ impl ByteInterner {
     fn len(&self) -> usize {
         self.ends.len()
     }
+
+    fn reserve(&mut self, count: usize, bytes: usize) {
+        self.arena.reserve(bytes);
+        self.ends.reserve(count);
+        let (arena, ends, hasher) = (&self.arena, &self.ends, &self.hasher);
+        self.table.reserve(count, |&id| hasher.hash_one(slice_of(arena, ends, id)));
+    }
 }
 
 fn slice_of<'a>(arena: &'a [u8], ends: &[usize], id: u32) -> &'a [u8] {
@@ -177,6 +184,13 @@ impl SymbolTable {
     /// The same, with the hash that [`SymbolTable::stack_hasher`] makes of it.
     pub(super) fn intern_hashed_stack(&mut self, hash: u64, encoded: &[u8]) -> StackId {
         StackId(self.stacks.intern_hashed(hash, encoded))
+    }
+
+    /// Makes room for the stacks of a first file. Later files mostly bring the same again.
+    pub(super) fn expect_stacks(&mut self, count: usize, bytes: usize) {
+        if self.stacks.len() == 0 {
+            self.stacks.reserve(count, bytes);
+        }
     }
 
     /// Hashes encoded stacks as this table does, without needing the table.

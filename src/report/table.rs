@@ -8,19 +8,27 @@ use super::units::{
     count, counted, duration, from_to_with_errors, hours, hours_from_to, period,
     rate_with_interval, size, size_with_error,
 };
-use crate::diagnosis::{Diagnosis, FindingVerdict, Forecast, Input, MemoryBreakdown, Verdict};
+use crate::diagnosis::{Diagnosis, Finding, FindingVerdict, Forecast, Input, MemoryBreakdown, Verdict};
 
 /// Columns of a label.
 const LABEL: usize = 12;
+/// Findings that a report shows; the rest is counted (`-v` shows all, and so does the JSON).
+const MAX_FINDINGS: usize = 10;
 
 /// Lays a diagnosis out for a terminal.
 pub fn diagnosis_table(diagnosis: &Diagnosis, layout: &Layout) -> String {
     let mut printer = Printer::new(layout);
     print_header(&mut printer, diagnosis);
-    for finding in &diagnosis.findings {
+    let shown = match printer.is_verbose() {
+        true => diagnosis.findings.len(),
+        false => diagnosis.findings.len().min(MAX_FINDINGS),
+    };
+    let (first, rest) = diagnosis.findings.split_at(shown);
+    for finding in first {
         printer.gap();
         print_finding(&mut printer, finding);
     }
+    print_unshown(&mut printer, rest);
     print_not_a_leak(&mut printer, diagnosis);
     if let Some(memory) = &diagnosis.memory {
         print_memory(&mut printer, memory);
@@ -31,6 +39,21 @@ pub fn diagnosis_table(diagnosis: &Diagnosis, layout: &Layout) -> String {
         print_inputs(&mut printer, &diagnosis.inputs);
     }
     printer.finish()
+}
+
+fn print_unshown(printer: &mut Printer, rest: &[Finding]) {
+    if rest.is_empty() {
+        return;
+    }
+    let grown = rest.iter().filter_map(|finding| finding.growth.as_ref());
+    let bytes: f64 = grown.map(|growth| growth.bytes).sum();
+    let text = format!(
+        "… {}, {}; -v shows them",
+        counted(rest.len(), "more finding"),
+        size(bytes)
+    );
+    printer.gap();
+    printer.labelled(0, LABEL, "", &text);
 }
 
 fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {

@@ -1,6 +1,7 @@
 //! Samples of several heap profiles lined up by (stack, object size).
 
 use crate::profile::{HeapColumns, StackId};
+use rayon::prelude::*;
 
 /// Key of a bucket, as the runtime keeps them: one stack, one object size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,23 +49,8 @@ impl<'a> Aligned<'a> {
             };
         }
         let rows = columns
-            .iter()
-            .map(|profile| {
-                let mut row = 0;
-                buckets
-                    .iter()
-                    .map(|bucket| {
-                        let here = row < profile.len()
-                            && profile.key(row) == (bucket.stack, bucket.size);
-                        if here {
-                            row += 1;
-                            (row - 1) as u32
-                        } else {
-                            ABSENT
-                        }
-                    })
-                    .collect()
-            })
+            .par_iter()
+            .map(|profile| find_rows(profile, &buckets))
             .collect();
         Self {
             columns,
@@ -96,6 +82,18 @@ impl<'a> Aligned<'a> {
             inuse_space: columns.inuse_space[row],
         }
     }
+}
+
+/// The row of each bucket in one profile.
+fn find_rows(profile: &HeapColumns, buckets: &[Bucket]) -> Vec<u32> {
+    let mut row = 0;
+    let mut rows = Vec::with_capacity(buckets.len());
+    for bucket in buckets {
+        let is_here = row < profile.len() && profile.key(row) == (bucket.stack, bucket.size);
+        rows.push(if is_here { row as u32 } else { ABSENT });
+        row += usize::from(is_here);
+    }
+    rows
 }
 
 /// Merges two sorted lists without duplicates.

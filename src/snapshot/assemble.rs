@@ -6,6 +6,7 @@ use super::{OtherProcess, Run, SeriesWarning, Skipped, Snapshot, SourceFile, Sou
 use crate::profile::{
     GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, StackId, SymbolTable,
 };
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One file as it came from a source.
@@ -244,13 +245,14 @@ impl Series {
                 in_use[stack.index()] |= *bytes != 0;
             }
         }
-        let mut cut = [0usize; RUNTIME_STACK_DEPTHS.len()];
-        for stack in (0u32..).map(StackId).zip(&in_use).filter(|(_, used)| **used) {
-            let depth = self.symbols.stack_depth(stack.0);
-            for (found, limit) in cut.iter_mut().zip(RUNTIME_STACK_DEPTHS) {
-                *found += usize::from(depth == limit);
-            }
-        }
+        let stacks = in_use.par_iter().enumerate().with_min_len(4096);
+        let cut = stacks
+            .filter(|(_, used)| **used)
+            .map(|(index, _)| {
+                let depth = self.symbols.stack_depth(StackId(index as u32));
+                RUNTIME_STACK_DEPTHS.map(|limit| usize::from(depth == limit))
+            })
+            .reduce(|| [0, 0], |a, b| [a[0] + b[0], a[1] + b[1]]);
         for (stacks, depth) in cut.into_iter().zip(RUNTIME_STACK_DEPTHS) {
             // A whole stack can happen to have this depth; several of them are a cut.
             if stacks > 1 {

@@ -76,6 +76,7 @@ impl Samples {
 
     /// The columns, once every stack has its id.
     pub(super) fn intern(self, symbols: &mut SymbolTable) -> HeapColumns {
+        symbols.expect_stacks(self.stack_ends.len(), self.stacks.len());
         let mut columns = self.columns;
         let mut start = 0;
         for (row, stack) in columns.stack.iter_mut().enumerate() {
