@@ -51,9 +51,17 @@ fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Said {
     for text in [&out, &err] {
         let raw = text.chars().find(|c| *c != '\n' && is_obeyed(*c));
         assert_eq!(raw, None, "{what} wrote it raw: {text:?}");
-        assert!(!text.lines().any(|line| line.starts_with("LEAK  forged")), "{what}: {text}");
+        assert!(
+            !text.lines().any(|line| line.starts_with("LEAK  forged")),
+            "{what}: {text}"
+        );
     }
-    Said { what, code, out, err }
+    Said {
+        what,
+        code,
+        out,
+        err,
+    }
 }
 
 /// Whether a terminal acts on the character instead of showing it.
@@ -73,8 +81,14 @@ impl Said {
         let [error, hint] = lines.as_slice() else {
             panic!("{what}: not one error and one hint:\n{err}");
         };
-        assert!(error.starts_with("error: ") && error.contains(part), "{what}: {error}");
-        assert!(hint.starts_with("hint: ") && hint.len() > 12, "{what}: {hint}");
+        assert!(
+            error.starts_with("error: ") && error.contains(part),
+            "{what}: {error}"
+        );
+        assert!(
+            hint.starts_with("hint: ") && hint.len() > 12,
+            "{what}: {hint}"
+        );
     }
 
     /// A result and nothing else.
@@ -97,7 +111,10 @@ impl Said {
     fn warnings(&self) -> Vec<String> {
         let json = self.json();
         let warnings = json["warnings"].as_array().unwrap();
-        warnings.iter().map(|w| w.as_str().unwrap().to_owned()).collect()
+        warnings
+            .iter()
+            .map(|w| w.as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// The only warning of a JSON result.
@@ -113,7 +130,9 @@ impl Said {
 /// A command in JSON.
 fn run_json<S: AsRef<OsStr>>(command: &str, files: &[S], options: &[&str]) -> Said {
     let args = [command, "-f", "json"].map(OsStr::new).into_iter();
-    run(args.chain(files.iter().map(AsRef::as_ref)).chain(options.iter().map(OsStr::new)))
+    run(args
+        .chain(files.iter().map(AsRef::as_ref))
+        .chain(options.iter().map(OsStr::new)))
 }
 
 /// A directory that goes away with the test.
@@ -138,7 +157,10 @@ impl Desk {
     /// One file a profile: `0.heap.pb.gz`, `1.heap.pb.gz`, …
     fn put_series(&self, folder: &str, series: &[Pprof]) -> Vec<PathBuf> {
         let name = |index: usize| format!("{folder}/{index}.heap.pb.gz");
-        (0..).zip(series).map(|(index, heap)| self.put(name(index), heap.gzip())).collect()
+        (0..)
+            .zip(series)
+            .map(|(index, heap)| self.put(name(index), heap.gzip()))
+            .collect()
     }
 }
 
@@ -148,7 +170,10 @@ fn sound() -> Pprof {
 }
 
 fn case(name: &str) -> Case {
-    cases().into_iter().find(|case| case.name == name).expect("a case of the corpus")
+    cases()
+        .into_iter()
+        .find(|case| case.name == name)
+        .expect("a case of the corpus")
 }
 
 impl Case {
@@ -202,7 +227,14 @@ struct Bad {
 /// Every kind of file that gives exit code 2 (unreadable) or 3 (not comparable) when alone.
 fn bad_files() -> Vec<Bad> {
     let mut bad = Vec::new();
-    let mut add = |code, what, bytes: Vec<u8>, says| bad.push(Bad { what, bytes, code, says });
+    let mut add = |code, what, bytes: Vec<u8>, says| {
+        bad.push(Bad {
+            what,
+            bytes,
+            code,
+            says,
+        })
+    };
     let heap = sound();
     let (raw, packed) = (heap.raw(), heap.gzip());
     let cut = |bytes: &[u8], part: f64| bytes[..(bytes.len() as f64 * part) as usize].to_vec();
@@ -210,20 +242,65 @@ fn bad_files() -> Vec<Bad> {
     add(2, "no bytes", Vec::new(), "empty");
     add(2, "gzip of nothing", gzip(b""), "empty");
     add(2, "blanks", b" \r\n\n".to_vec(), "empty");
-    add(2, "gzip header only", packed[..10].to_vec(), "gzip stream is damaged or cut short");
-    add(2, "half a gzip", cut(&packed, 0.5), "gzip stream is damaged or cut short");
-    add(2, "gzip less a byte", cut(&packed, 0.999), "gzip stream is damaged or cut short");
-    add(2, "half a zstd", cut(&zstd(&raw), 0.5), "zstd stream is damaged or cut short");
+    add(
+        2,
+        "gzip header only",
+        packed[..10].to_vec(),
+        "gzip stream is damaged or cut short",
+    );
+    add(
+        2,
+        "half a gzip",
+        cut(&packed, 0.5),
+        "gzip stream is damaged or cut short",
+    );
+    add(
+        2,
+        "gzip less a byte",
+        cut(&packed, 0.999),
+        "gzip stream is damaged or cut short",
+    );
+    add(
+        2,
+        "half a zstd",
+        cut(&zstd(&raw), 0.5),
+        "zstd stream is damaged or cut short",
+    );
     let mut flipped = packed.clone();
     flipped[packed.len() / 2] ^= 0x55;
-    add(2, "a gzip with a wrong byte", flipped, "gzip stream is damaged");
-    add(2, "a gzip with a tail", [&packed[..], b"tail"].concat(), "gzip stream is damaged");
-    add(2, "half a protobuf", cut(&raw, 0.5), "pprof data is damaged or cut short");
-    add(2, "half a protobuf, packed", gzip(&cut(&raw, 0.5)), "pprof data is damaged or cut short");
+    add(
+        2,
+        "a gzip with a wrong byte",
+        flipped,
+        "gzip stream is damaged",
+    );
+    add(
+        2,
+        "a gzip with a tail",
+        [&packed[..], b"tail"].concat(),
+        "gzip stream is damaged",
+    );
+    add(
+        2,
+        "half a protobuf",
+        cut(&raw, 0.5),
+        "pprof data is damaged or cut short",
+    );
+    add(
+        2,
+        "half a protobuf, packed",
+        gzip(&cut(&raw, 0.5)),
+        "pprof data is damaged or cut short",
+    );
     let mut nameless = heap.message();
     nameless.string_table.truncate(6);
     let nameless = gzip(&nameless.encode_to_vec());
-    add(2, "a protobuf cut between two names", nameless, "its string table ends after 6");
+    add(
+        2,
+        "a protobuf cut between two names",
+        nameless,
+        "its string table ends after 6",
+    );
 
     let of = |types: &[(&str, &str)], clock: &str| {
         Pprof::of_types(types, (clock, types[0].1), 1)
@@ -233,55 +310,148 @@ fn bad_files() -> Vec<Bad> {
     };
     let cpu = of(&[("samples", "count"), ("cpu", "nanoseconds")], "cpu");
     add(2, "a CPU profile", cpu, "a CPU profile");
-    let contention = of(&[("contentions", "count"), ("delay", "nanoseconds")], "contentions");
+    let contention = of(
+        &[("contentions", "count"), ("delay", "nanoseconds")],
+        "contentions",
+    );
     add(2, "a mutex profile", contention, "a mutex or block profile");
     let threads = of(&[("threadcreate", "count")], "threadcreate");
-    add(2, "a threadcreate profile", threads, "a threadcreate profile");
-    add(2, "a profile without types", of(&[("", "")], ""), "not a heap or goroutine profile");
-    add(2, "a mutex text", b"--- mutex:\ncycles/second=1\n".to_vec(), "a mutex profile");
-    add(2, "a block text", b"--- contention:\ncycles/second=1\n".to_vec(), "a block profile");
+    add(
+        2,
+        "a threadcreate profile",
+        threads,
+        "a threadcreate profile",
+    );
+    add(
+        2,
+        "a profile without types",
+        of(&[("", "")], ""),
+        "not a heap or goroutine profile",
+    );
+    add(
+        2,
+        "a mutex text",
+        b"--- mutex:\ncycles/second=1\n".to_vec(),
+        "a mutex profile",
+    );
+    add(
+        2,
+        "a block text",
+        b"--- contention:\ncycles/second=1\n".to_vec(),
+        "a block profile",
+    );
     let threads = b"threadcreate profile: total 6\n6 @ 0x1\n".to_vec();
     add(2, "a threadcreate text", threads, "a threadcreate profile");
-    add(2, "a Go trace", b"go 1.26 trace\0\0\0".to_vec(), "execution trace");
+    add(
+        2,
+        "a Go trace",
+        b"go 1.26 trace\0\0\0".to_vec(),
+        "execution trace",
+    );
 
     let page = b"<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n";
     add(2, "an HTML page", page.to_vec(), "an HTML or XML page");
     add(2, "a packed HTML page", gzip(page), "an HTML or XML page");
-    add(2, "a 404", b"404 page not found\n".to_vec(), "error message, not a profile: 404");
-    add(2, "a text", b"Dear diary, memory grew again.\n".to_vec(), "a text file");
-    add(2, "a JSON text", b"{\"memstats\": 1}".to_vec(), "a JSON text");
+    add(
+        2,
+        "a 404",
+        b"404 page not found\n".to_vec(),
+        "error message, not a profile: 404",
+    );
+    add(
+        2,
+        "a text",
+        b"Dear diary, memory grew again.\n".to_vec(),
+        "a text file",
+    );
+    add(
+        2,
+        "a JSON text",
+        b"{\"memstats\": 1}".to_vec(),
+        "a JSON text",
+    );
     let pasted = b"Showing nodes accounting for 1MB, 9% of 2MB total\n flat  flat%   sum%\n";
     add(2, "a pasted top", pasted.to_vec(), "`pprof top`");
-    add(2, "a program", b"\x7fELF\x02\x01\x01\0\0\0".to_vec(), "an ELF program");
-    add(2, "random bytes", b"\x00\x01\x02\x03\xff".repeat(40), "binary file");
+    add(
+        2,
+        "a program",
+        b"\x7fELF\x02\x01\x01\0\0\0".to_vec(),
+        "an ELF program",
+    );
+    add(
+        2,
+        "random bytes",
+        b"\x00\x01\x02\x03\xff".repeat(40),
+        "binary file",
+    );
     add(2, "a gzip in a gzip", gzip(&packed), "gzip file inside");
     let hostile = "error: \x1b[2J\x1b]52;c;cm0\u{202e}gnp\u{9b}31m";
-    add(2, "a hostile error message", hostile.into(), "error message");
+    add(
+        2,
+        "a hostile error message",
+        hostile.into(),
+        "error message",
+    );
     let hostile = of(&[(HOSTILE, HOSTILE)], HOSTILE);
-    add(2, "a profile of a hostile kind", hostile, "not a heap or goroutine profile");
+    add(
+        2,
+        "a profile of a hostile kind",
+        hostile,
+        "not a heap or goroutine profile",
+    );
     let huge = heap.clone().row("main.f", Some(16), &[i64::MAX; 4]);
-    add(2, "sums beyond any memory", huge.gzip(), "more than any process can have");
+    add(
+        2,
+        "sums beyond any memory",
+        huge.gzip(),
+        "more than any process can have",
+    );
     let crowd = b"goroutine profile: total 1\n18446744073709551615 @ 0x1\n2 @ 0x2\n";
-    add(2, "goroutines beyond any memory", crowd.to_vec(), "more than any process can have");
+    add(
+        2,
+        "goroutines beyond any memory",
+        crowd.to_vec(),
+        "more than any process can have",
+    );
     for (what, bytes) in claims() {
         add(2, what, bytes, "");
     }
 
     let delta = heap.clone().with(|p| p.duration_nanos = 30_000_000_000);
-    add(3, "a delta profile", delta.gzip(), "delta profile over 30 s");
+    add(
+        3,
+        "a delta profile",
+        delta.gzip(),
+        "delta profile over 30 s",
+    );
     let negative = heap.clone().row("main.freed", Some(16), &[0, 0, -1, -16]);
-    add(3, "a delta without duration", negative.gzip(), "a delta profile");
+    add(
+        3,
+        "a delta without duration",
+        negative.gzip(),
+        "a delta profile",
+    );
     let saved = heap.clone().label("pprof::base", "true");
     add(3, "a saved diff", saved.gzip(), "a saved diff");
     let merged = Pprof::of_types(&HEAP_TYPES[3..], ("space", "bytes"), RATE)
         .with(|p| p.duration_nanos = 600_000_000_000)
         .row("main.f", None, &[1 << 20]);
-    add(3, "a merged window", merged.gzip(), "a window of 600 s merged");
+    add(
+        3,
+        "a merged window",
+        merged.gzip(),
+        "a window of 600 s merged",
+    );
     let off = Pprof::heap(0).with(|p| p.period = 0);
     add(3, "profiling off", off.gzip(), "switched off");
     let only_alloc = Pprof::of_types(&HEAP_TYPES[..2], ("space", "bytes"), RATE);
     let only_alloc = only_alloc.row("main.f", Some(16), &[100, 1600]);
-    add(3, "allocations only", only_alloc.gzip(), "ever allocated (alloc_objects, alloc_space)");
+    add(
+        3,
+        "allocations only",
+        only_alloc.gzip(),
+        "ever allocated (alloc_objects, alloc_space)",
+    );
     bad
 }
 
@@ -295,24 +465,57 @@ fn claims() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("a sample of a billion bytes", around(claim(2, b"\x08\x01"))),
         ("a billion packed locations", sample(&claim(1, &[1; 64]))),
-        ("a billion packed values", around(wire::bytes(2, &claim(2, &[1; 64])))),
+        (
+            "a billion packed values",
+            around(wire::bytes(2, &claim(2, &[1; 64]))),
+        ),
         ("a label of a billion bytes", sample(&claim(3, b"\x08\x01"))),
         ("a name of a billion bytes", around(claim(6, b"main.f"))),
-        ("a name of 2^64 bytes", around(wire::claim(6, u64::MAX, b"main.f"))),
-        ("a location of a billion bytes", around(claim(4, b"\x08\x01"))),
-        ("a line of a billion bytes", around(wire::bytes(4, &claim(4, b"\x08\x01")))),
-        ("a mapping of a billion bytes", around(claim(3, b"\x08\x01"))),
-        ("a function of a billion bytes", around(claim(5, b"\x08\x01"))),
-        ("an unknown field of a billion bytes", around(claim(100, b"\x08\x01"))),
+        (
+            "a name of 2^64 bytes",
+            around(wire::claim(6, u64::MAX, b"main.f")),
+        ),
+        (
+            "a location of a billion bytes",
+            around(claim(4, b"\x08\x01")),
+        ),
+        (
+            "a line of a billion bytes",
+            around(wire::bytes(4, &claim(4, b"\x08\x01"))),
+        ),
+        (
+            "a mapping of a billion bytes",
+            around(claim(3, b"\x08\x01")),
+        ),
+        (
+            "a function of a billion bytes",
+            around(claim(5, b"\x08\x01")),
+        ),
+        (
+            "an unknown field of a billion bytes",
+            around(claim(100, b"\x08\x01")),
+        ),
         ("a billion names at once", claim(6, b"x")),
         ("an endless tag", around(endless.to_vec())),
-        ("an endless length", around([&b"\x12"[..], &endless].concat())),
+        (
+            "an endless length",
+            around([&b"\x12"[..], &endless].concat()),
+        ),
         ("an endless location id", sample(&wire::bytes(1, &endless))),
-        ("an endless value", around(wire::bytes(2, &wire::bytes(2, &endless)))),
+        (
+            "an endless value",
+            around(wire::bytes(2, &wire::bytes(2, &endless))),
+        ),
         ("an endless time", around([&b"\x48"[..], &endless].concat())),
-        ("an endless label", sample(&wire::bytes(3, &[&b"\x18"[..], &endless].concat()))),
+        (
+            "an endless label",
+            sample(&wire::bytes(3, &[&b"\x18"[..], &endless].concat())),
+        ),
         ("a group", around(vec![2 << 3 | 3, 2 << 3 | 4])),
-        ("a cut fixed field", [sound().raw(), vec![100 << 3 | 1, 0]].concat()),
+        (
+            "a cut fixed field",
+            [sound().raw(), vec![100 << 3 | 1, 0]].concat(),
+        ),
         ("field number 0", around(vec![0, 0])),
         ("samples of frames without end", frame_bomb()),
     ]
@@ -343,8 +546,17 @@ fn a_bad_file_alone_is_one_error_with_a_hint() {
             let said = run(files);
             said.refused(bad.code, bad.says);
             assert!(said.err.starts_with(&whole), "{}: {}", bad.what, said.err);
-            let line = said.err.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-            assert!(line < 400 + whole.len(), "{}: a line of {line} characters", bad.what);
+            let line = said
+                .err
+                .lines()
+                .map(|line| line.chars().count())
+                .max()
+                .unwrap_or(0);
+            assert!(
+                line < 400 + whole.len(),
+                "{}: a line of {line} characters",
+                bad.what
+            );
         }
         // Among the files of a directory it is no other.
         let said = run([OsStr::new("diagnose"), file.as_os_str(), OsStr::new("-q")]);
@@ -365,7 +577,14 @@ fn one_bad_file_among_good_ones_changes_nothing() {
         let said = run_json("diagnose", &[desk.path()], &[]);
         said.answered(1);
         let diagnosis = said.json();
-        for part in ["verdict", "findings", "series", "totals", "memory", "next_steps"] {
+        for part in [
+            "verdict",
+            "findings",
+            "series",
+            "totals",
+            "memory",
+            "next_steps",
+        ] {
             assert_eq!(diagnosis[part], expected[part], "{}: {part}", bad.what);
         }
         let new: Vec<String> = said
@@ -376,12 +595,23 @@ fn one_bad_file_among_good_ones_changes_nothing() {
         let [warning] = new.as_slice() else {
             panic!("{}: {new:#?}", bad.what);
         };
-        assert!(warning.contains("0-broken.heap.pb.gz"), "{}: {warning}", bad.what);
+        assert!(
+            warning.contains("0-broken.heap.pb.gz"),
+            "{}: {warning}",
+            bad.what
+        );
         assert!(warning.contains(bad.says), "{}: {warning}", bad.what);
         assert!(warning.contains("; "), "{}: no hint in {warning}", bad.what);
         let inputs = diagnosis["inputs"].as_array().unwrap();
-        let left_out = inputs.iter().find(|input| input["source"] == file.to_str().unwrap());
-        assert_eq!(left_out.expect("it is listed")["used"], false, "{}", bad.what);
+        let left_out = inputs
+            .iter()
+            .find(|input| input["source"] == file.to_str().unwrap());
+        assert_eq!(
+            left_out.expect("it is listed")["used"],
+            false,
+            "{}",
+            bad.what
+        );
     }
     // For people, in a table.
     let said = run([OsStr::new("diagnose"), desk.path().as_os_str()]);
@@ -390,7 +620,13 @@ fn one_bad_file_among_good_ones_changes_nothing() {
     // The last one that is sound counts.
     let said = run_json("top", &[desk.path()], &[]);
     let last = case.heaps().pop().unwrap();
-    assert_eq!(said.json()["source"], desk.path().join(last.file_name().unwrap()).to_str().unwrap());
+    assert_eq!(
+        said.json()["source"],
+        desk.path()
+            .join(last.file_name().unwrap())
+            .to_str()
+            .unwrap()
+    );
 }
 
 #[test]
@@ -403,7 +639,11 @@ fn several_bad_files_are_all_named_and_a_hint_is_said_once() {
     for command in ["diagnose", "top"] {
         let said = run([OsStr::new(command), desk.path().as_os_str()]);
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{}", said.err);
-        assert!(names.iter().all(|name| said.err.contains(name)), "{}", said.err);
+        assert!(
+            names.iter().all(|name| said.err.contains(name)),
+            "{}",
+            said.err
+        );
         assert_eq!(said.err.matches("hint: ").count(), 1, "{}", said.err);
     }
 }
@@ -421,7 +661,11 @@ fn a_real_profile_cut_anywhere_is_never_a_shorter_profile() {
     }
     for end in (1..raw.len()).step_by(97) {
         let outcome = decode(gzip(&raw[..end]), &mut SymbolTable::new());
-        assert!(outcome.is_err(), "packed protobuf cut at {end} of {}", raw.len());
+        assert!(
+            outcome.is_err(),
+            "packed protobuf cut at {end} of {}",
+            raw.len()
+        );
     }
     let desk = Desk::new();
     for tenth in 1..10 {
@@ -465,10 +709,15 @@ fn what_is_not_there_is_one_error_with_a_hint() {
 #[test]
 fn a_file_beyond_max_size_is_refused() {
     let desk = Desk::new();
-    let (small, large) = (desk.put("1.heap.pb", sound().raw()), desk.put("2.heap.pb.gz", gzip(&vec![b'x'; 1 << 20])));
+    let (small, large) = (
+        desk.put("1.heap.pb", sound().raw()),
+        desk.put("2.heap.pb.gz", gzip(&vec![b'x'; 1 << 20])),
+    );
     for command in ["top", "diagnose"] {
-        run([command, "--max-size", "100", small.to_str().unwrap()]).refused(2, "more than 100 bytes");
-        run([command, "--max-size", "64KiB", large.to_str().unwrap()]).refused(2, "more than 65536 bytes");
+        run([command, "--max-size", "100", small.to_str().unwrap()])
+            .refused(2, "more than 100 bytes");
+        run([command, "--max-size", "64KiB", large.to_str().unwrap()])
+            .refused(2, "more than 65536 bytes");
         run([command, "--max-size", "64KiB", small.to_str().unwrap()]).answered(0);
     }
     let files = [&small, &small].map(|file| file.to_str().unwrap());
@@ -481,21 +730,25 @@ fn a_file_beyond_max_size_is_refused() {
 
 #[test]
 fn two_unrelated_processes_are_not_compared() {
-    let [a, b] = ["logger-promise-chain", "stale-watchers"].map(|name| case(name).heaps().remove(0));
+    let [a, b] =
+        ["logger-promise-chain", "stale-watchers"].map(|name| case(name).heaps().remove(0));
     // The older one first: the clock must not be what refuses.
     let mut files = [a, b];
     files.sort_by_key(|file| seconds_of(file));
     let said = run_json("diff", &files, &[]);
     said.refused(3, "are not of one process");
     let message = said.err.split("one process: ").nth(1).unwrap();
-    let [back, all]: [usize; 2] = [0, 2].map(|word| message.split(' ').nth(word).unwrap().parse().unwrap());
+    let [back, all]: [usize; 2] =
+        [0, 2].map(|word| message.split(' ').nth(word).unwrap().parse().unwrap());
     assert!(0 < back && back <= all, "{message}");
     run_json("diagnose", &files, &[]).refused(3, "are not of one process");
     for command in ["diff", "diagnose"] {
         let said = run_json(command, &files, &[FORCE]);
         said.answered(0);
         let warnings = said.warnings();
-        let is_said = warnings.iter().any(|w| w.contains("2 different processes") && w.contains(FORCE));
+        let is_said = warnings
+            .iter()
+            .any(|w| w.contains("2 different processes") && w.contains(FORCE));
         assert!(is_said, "{command}: {warnings:#?}");
     }
 }
@@ -521,17 +774,26 @@ fn a_restart_splits_the_series() {
         let set_back = if index < 5 { moved(heap, apart) } else { bytes };
         desk.put(format!("back/{index}.heap.pb.gz"), set_back);
     }
-    for (folder, snapshots, begins) in
-        [("built", 8, "8.heap.pb.gz"), ("other", 10, "b0.heap.pb.gz"), ("back", 5, "0.heap.pb.gz")]
-    {
+    for (folder, snapshots, begins) in [
+        ("built", 8, "8.heap.pb.gz"),
+        ("other", 10, "b0.heap.pb.gz"),
+        ("back", 5, "0.heap.pb.gz"),
+    ] {
         let said = run_json("diagnose", &[desk.path().join(folder)], &[]);
         assert!(said.code < 2, "{folder}: {}", said.err);
-        let warning = said.warnings().into_iter().find(|w| w.contains("restarted once"));
+        let warning = said
+            .warnings()
+            .into_iter()
+            .find(|w| w.contains("restarted once"));
         let warning = warning.unwrap_or_else(|| panic!("{folder}: {:#?}", said.warnings()));
         assert!(warning.contains(begins), "{folder}: {warning}");
         assert_eq!(said.json()["series"]["restarts"], 1, "{folder}");
         assert_eq!(said.json()["series"]["snapshots"], snapshots, "{folder}");
-        let unlike_one = said.warnings().iter().filter(|w| w.contains("different")).count();
+        let unlike_one = said
+            .warnings()
+            .iter()
+            .filter(|w| w.contains("different"))
+            .count();
         assert_eq!(unlike_one, 0, "{folder}: {:#?}", said.warnings());
     }
     // What is judged is judged as if the other run were not there.
@@ -540,7 +802,10 @@ fn a_restart_splits_the_series() {
     for part in ["verdict", "totals"] {
         assert_eq!(said[part], expected[part], "{part}");
     }
-    assert_eq!(said["findings"][0]["growth"], expected["findings"][0]["growth"]);
+    assert_eq!(
+        said["findings"][0]["growth"],
+        expected["findings"][0]["growth"]
+    );
 }
 
 #[test]
@@ -555,14 +820,20 @@ fn snapshots_of_two_processes_in_one_directory_are_told_apart() {
         desk.put(format!("b{index}.heap.pb.gz"), moved(heap, shift));
     }
     let said = run_json("diagnose", &[desk.path()], &[]);
-    let warning = said.warnings().into_iter().find(|w| w.contains("2 different processes"));
+    let warning = said
+        .warnings()
+        .into_iter()
+        .find(|w| w.contains("2 different processes"));
     let warning = warning.unwrap_or_else(|| panic!("{:#?}", said.warnings()));
     assert!(warning.contains("a directory of its own"), "{warning}");
     let expected = run_json("diagnose", &first.heaps(), &[]).json();
     for part in ["verdict", "totals"] {
         assert_eq!(said.json()[part], expected[part], "{part}");
     }
-    assert_eq!(said.json()["findings"][0]["pattern"], expected["findings"][0]["pattern"]);
+    assert_eq!(
+        said.json()["findings"][0]["pattern"],
+        expected["findings"][0]["pattern"]
+    );
 }
 
 #[test]
@@ -570,13 +841,24 @@ fn ten_copies_of_one_snapshot_are_a_repeated_cycle() {
     let desk = Desk::new();
     let heap = &case("logger-promise-chain").heaps()[9];
     for index in 0..10 {
-        desk.put(format!("same/{index}.heap.pb.gz"), std::fs::read(heap).unwrap());
+        desk.put(
+            format!("same/{index}.heap.pb.gz"),
+            std::fs::read(heap).unwrap(),
+        );
         desk.put(format!("later/{index}.heap.pb.gz"), moved(heap, index * 30));
     }
     for folder in ["same", "later"] {
-        let said = run_json("diagnose", &[desk.path().join(folder)], &["--fail-on", "growing"]);
+        let said = run_json(
+            "diagnose",
+            &[desk.path().join(folder)],
+            &["--fail-on", "growing"],
+        );
         said.answered(0);
-        assert!(said.warning().contains("9 of 9 intervals"), "{}", said.warning());
+        assert!(
+            said.warning().contains("9 of 9 intervals"),
+            "{}",
+            said.warning()
+        );
         assert!(said.warning().contains("gc=1"), "{}", said.warning());
         let diagnosis = said.json();
         assert_ne!(diagnosis["verdict"], "leak");
@@ -595,23 +877,41 @@ fn another_build_or_rate_in_the_middle_is_another_process() {
             0..4 => heap,
             _ => heap.with(change),
         };
-        series.iter().cloned().enumerate().map(changed).collect::<Vec<_>>()
+        series
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(changed)
+            .collect::<Vec<_>>()
     };
     let builds = desk.put_series("build", &change(|heap| heap.build_id = "b1".into()));
     let rates = desk.put_series("rate", &change(|heap| heap.period = RATE / 8));
-    for (folder, says) in [("build", "another build"), ("rate", "samples at another rate")] {
+    for (folder, says) in [
+        ("build", "another build"),
+        ("rate", "samples at another rate"),
+    ] {
         let said = run_json("diagnose", &[desk.path().join(folder)], &[]);
         assert!(said.warning().contains(says), "{}", said.warning());
         assert_eq!(said.json()["series"]["snapshots"], 4, "{folder}");
     }
-    for (files, says) in [(&builds, "sites are matched by name"), (&rates, "no error estimate")] {
+    for (files, says) in [
+        (&builds, "sites are matched by name"),
+        (&rates, "no error estimate"),
+    ] {
         let pair = [&files[3], &files[4]];
         run_json("diff", &pair, &[]).refused(3, "are not of one process");
         let said = run_json("diff", &pair, &[FORCE]);
         said.answered(0);
-        assert!(said.warnings().iter().any(|w| w.contains(says)), "{:#?}", said.warnings());
+        assert!(
+            said.warnings().iter().any(|w| w.contains(says)),
+            "{:#?}",
+            said.warnings()
+        );
         let rows = said.json()["rows"].as_array().unwrap().clone();
-        let keep = rows.iter().find(|row| row["function"] == "main.keep").unwrap();
+        let keep = rows
+            .iter()
+            .find(|row| row["function"] == "main.keep")
+            .unwrap();
         assert!(keep["delta_bytes"].as_i64().unwrap() > 20 << 20, "{keep}");
     }
 }
@@ -622,15 +922,26 @@ fn a_diff_in_the_wrong_order_is_refused() {
     let files = [&heaps[9], &heaps[0]];
     let said = run_json("diff", &files, &[]);
     said.refused(3, "wrong order");
-    assert!(said.err.contains("swap") && said.err.contains(FORCE), "{}", said.err);
+    assert!(
+        said.err.contains("swap") && said.err.contains(FORCE),
+        "{}",
+        said.err
+    );
     let backward = run_json("diff", &files, &[FORCE]);
     let forward = run_json("diff", &[&heaps[0], &heaps[9]], &[]);
-    let delta = |said: &Said| said.answered(0).json()["total"]["delta_bytes"].as_i64().unwrap();
+    let delta = |said: &Said| {
+        said.answered(0).json()["total"]["delta_bytes"]
+            .as_i64()
+            .unwrap()
+    };
     assert_eq!(delta(&backward), -delta(&forward));
     // Clocks at the ends of time.
     let desk = Desk::new();
     let ends = [i64::MAX, i64::MIN].map(|time| {
-        desk.put(format!("{time}.heap.pb.gz"), sound().with(|p| p.time_nanos = time).gzip())
+        desk.put(
+            format!("{time}.heap.pb.gz"),
+            sound().with(|p| p.time_nanos = time).gzip(),
+        )
     });
     run_json("diff", &ends, &[]).refused(3, "wrong order");
     run_json("diagnose", &ends, &[]).answered(0);
@@ -641,10 +952,20 @@ fn the_same_file_twice_is_a_repeated_cycle() {
     let heap = &case("logger-promise-chain").heaps()[0];
     let said = run_json("diff", &[heap, heap], &["--fail-on", "growing"]);
     said.answered(0);
-    assert!(said.warning().contains("the same collector cycle"), "{}", said.warning());
+    assert!(
+        said.warning().contains("the same collector cycle"),
+        "{}",
+        said.warning()
+    );
     let diff = said.json();
     assert_eq!(diff["total"]["delta_bytes"], 0);
-    assert!(diff["rows"].as_array().unwrap().iter().all(|row| row["delta_bytes"] == 0));
+    assert!(
+        diff["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|row| row["delta_bytes"] == 0)
+    );
     // A file given twice to diagnose is one file.
     let said = run_json("diagnose", &[heap, heap], &[]);
     assert_eq!(said.answered(0).json()["series"]["snapshots"], 1);
@@ -661,23 +982,41 @@ fn without_object_sizes_there_is_no_error_estimate() {
     let files = desk.put_series("bare", &series);
 
     let said = run_json("top", &files[..1], &[]);
-    assert!(said.warning().contains("no error estimate"), "{}", said.warning());
+    assert!(
+        said.warning().contains("no error estimate"),
+        "{}",
+        said.warning()
+    );
     let top = said.answered(0).json();
     assert!(top["total_se"].is_null());
     for row in top["rows"].as_array().unwrap() {
         assert!(row["flat_se"].is_null() && row["cum_se"].is_null(), "{row}");
     }
     let said = run_json("diff", &[&files[0], &files[7]], &["--fail-on", "growing"]);
-    assert!(said.warning().contains("no error estimate"), "{}", said.warning());
+    assert!(
+        said.warning().contains("no error estimate"),
+        "{}",
+        said.warning()
+    );
     let diff = said.answered(0).json();
-    assert!(diff["total"]["sd_bytes"].is_null() && diff["total"]["detection_limit_bytes"].is_null());
+    assert!(
+        diff["total"]["sd_bytes"].is_null() && diff["total"]["detection_limit_bytes"].is_null()
+    );
     for row in diff["rows"].as_array().unwrap() {
-        assert!(row["sd_bytes"].is_null() && row["p_value"].is_null(), "{row}");
+        assert!(
+            row["sd_bytes"].is_null() && row["p_value"].is_null(),
+            "{row}"
+        );
         assert_eq!(row["verdict"], "unknown", "{row}");
     }
     // However it grows: without counts it is no leak.
     let said = run_json("diagnose", &[desk.path().join("bare")], &[]);
-    assert!(said.warning().contains("and 7 more have lost the object sizes"), "{}", said.warning());
+    assert!(
+        said.warning()
+            .contains("and 7 more have lost the object sizes"),
+        "{}",
+        said.warning()
+    );
     let diagnosis = said.answered(0).json();
     assert_eq!(diagnosis["verdict"], "growing");
     assert!(diagnosis["totals"]["ci95"].is_null() && diagnosis["totals"]["last_sd"].is_null());
@@ -685,7 +1024,11 @@ fn without_object_sizes_there_is_no_error_estimate() {
     for finding in diagnosis["findings"].as_array().unwrap() {
         assert_ne!(finding["verdict"], "leak");
         for figure in ["sd_bytes", "p_value", "ci95"] {
-            assert!(finding["growth"][figure].is_null(), "{figure}: {}", finding["growth"]);
+            assert!(
+                finding["growth"][figure].is_null(),
+                "{figure}: {}",
+                finding["growth"]
+            );
         }
     }
     // A table must not show what the JSON does not hold.
@@ -702,11 +1045,15 @@ fn truncated_stacks_are_said_once() {
             heap.with(|p| {
                 for row in &mut p.rows {
                     let frames = row.stack.len()..depth;
-                    row.stack.extend(frames.map(|level| format!("main.walk{level}")));
+                    row.stack
+                        .extend(frames.map(|level| format!("main.walk{level}")));
                 }
             })
         };
-        leaking_process(0, 6).into_iter().map(deep).collect::<Vec<_>>()
+        leaking_process(0, 6)
+            .into_iter()
+            .map(deep)
+            .collect::<Vec<_>>()
     };
     let desk = Desk::new();
     for (depth, advises) in [(31, false), (32, true), (128, false)] {
@@ -718,8 +1065,17 @@ fn truncated_stacks_are_said_once() {
             assert_eq!(said.warnings(), [""; 0]);
             continue;
         }
-        assert!(said.warning().contains(&format!("cut at {depth} frames")), "{}", said.warning());
-        assert_eq!(said.warning().contains("Go 1.23"), advises, "{}", said.warning());
+        assert!(
+            said.warning().contains(&format!("cut at {depth} frames")),
+            "{}",
+            said.warning()
+        );
+        assert_eq!(
+            said.warning().contains("Go 1.23"),
+            advises,
+            "{}",
+            said.warning()
+        );
         let culprit = &said.json()["findings"][0]["culprit"]["function"];
         assert_eq!(culprit, "main.keep", "{depth}");
     }
@@ -734,10 +1090,18 @@ fn without_a_clock_files_are_ordered_by_name() {
     let desk = Desk::new();
     desk.put_series("clockless", &series);
     let said = run_json("diagnose", &[desk.path().join("clockless")], &[]);
-    assert!(said.warning().contains("12 snapshot(s) hold no time"), "{}", said.warning());
+    assert!(
+        said.warning().contains("12 snapshot(s) hold no time"),
+        "{}",
+        said.warning()
+    );
     let totals = said.json()["totals"].clone();
-    let bytes: Vec<i64> =
-        totals["series"].as_array().unwrap().iter().map(|v| v.as_i64().unwrap()).collect();
+    let bytes: Vec<i64> = totals["series"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_i64().unwrap())
+        .collect();
     assert!(bytes.is_sorted(), "10 stands behind 9: {bytes:?}");
     assert!(totals["bytes_per_hour"].is_null());
 }
@@ -747,8 +1111,14 @@ fn goroutines_or_memory_figures_alone_are_used() {
     let desk = Desk::new();
     for index in 0..5 {
         let count = 10 + 40 * index;
-        desk.put(format!("crowd/{index}.goroutine.txt"), goroutine_dump("main.stuck", count));
-        desk.put(format!("figures/{index}.memory.txt"), memory_text(index as i64 * 60, 1 << 24));
+        desk.put(
+            format!("crowd/{index}.goroutine.txt"),
+            goroutine_dump("main.stuck", count),
+        );
+        desk.put(
+            format!("figures/{index}.memory.txt"),
+            memory_text(index as i64 * 60, 1 << 24),
+        );
     }
     for folder in ["crowd", "figures"] {
         let path = desk.path().join(folder);
@@ -759,7 +1129,10 @@ fn goroutines_or_memory_figures_alone_are_used() {
     }
     let said = run_json("diagnose", &[desk.path().join("crowd")], &[]).json();
     assert_eq!(said["verdict"], "leak");
-    assert_eq!(said["findings"][0]["goroutines"][0]["function"], "main.stuck");
+    assert_eq!(
+        said["findings"][0]["goroutines"][0]["function"],
+        "main.stuck"
+    );
     let said = run_json("diagnose", &[desk.path().join("figures")], &[]).json();
     assert_eq!(said["memory"]["heap_alloc"], 1 << 24);
     assert_eq!(said["findings"], Value::Array(Vec::new()));
@@ -769,7 +1142,12 @@ fn goroutines_or_memory_figures_alone_are_used() {
 fn heap_texts_alone_make_a_series() {
     let desk = Desk::new();
     let texts: Vec<PathBuf> = (0..5)
-        .map(|index| desk.put(format!("{index}.txt"), heap_text(index * 300, 40 + 40 * index)))
+        .map(|index| {
+            desk.put(
+                format!("{index}.txt"),
+                heap_text(index * 300, 40 + 40 * index),
+            )
+        })
         .collect();
     let said = run_json("diagnose", &[desk.path()], &[]);
     assert_eq!(said.warnings(), [""; 0]);
@@ -784,7 +1162,11 @@ fn heap_texts_alone_make_a_series() {
     let whole = heap_text(1500, 240);
     let cut = desk.put("5.txt", &whole[..whole.find("main.main").unwrap()]);
     let said = run_json("diagnose", &[desk.path()], &[]);
-    assert!(said.warnings().iter().any(|w| w.contains("cut short")), "{:#?}", said.warnings());
+    assert!(
+        said.warnings().iter().any(|w| w.contains("cut short")),
+        "{:#?}",
+        said.warnings()
+    );
     std::fs::remove_file(cut).unwrap();
 }
 
@@ -810,8 +1192,14 @@ fn what_lies_beside_the_captures_is_passed_over() {
     let case = case("logger-promise-chain");
     let desk = case.copy();
     let expected = run_json("diagnose", &[desk.path()], &[]);
-    desk.put("case.toml", std::fs::read(case.dir.join("case.toml")).unwrap());
-    desk.put("README.md", "# How this was captured: heap, goroutines, memory");
+    desk.put(
+        "case.toml",
+        std::fs::read(case.dir.join("case.toml")).unwrap(),
+    );
+    desk.put(
+        "README.md",
+        "# How this was captured: heap, goroutines, memory",
+    );
     desk.put("target.json", "{\"url\": \"http://localhost:6060\"}");
     desk.put("run.log", "started\n");
     desk.put("empty", "");
@@ -830,7 +1218,15 @@ fn order_and_repetition_of_files_do_not_matter() {
     files.rotate_left(7);
     let twice = [files.clone(), files].concat();
     assert_eq!(run_json("diagnose", &twice, &[]).out, expected.out);
-    assert_eq!(run_json("diagnose", &[&twice[..], std::slice::from_ref(&case.dir)].concat(), &[]).json()["findings"], expected.json()["findings"]);
+    assert_eq!(
+        run_json(
+            "diagnose",
+            &[&twice[..], std::slice::from_ref(&case.dir)].concat(),
+            &[]
+        )
+        .json()["findings"],
+        expected.json()["findings"]
+    );
     // Copies under other names are repeats: said, and no new evidence.
     let desk = case.copy();
     for heap in case.heaps() {
@@ -840,10 +1236,25 @@ fn order_and_repetition_of_files_do_not_matter() {
     let said = run_json("diagnose", &[desk.path()], &[]);
     let (copied, expected) = (said.json(), expected.json());
     assert_eq!(copied["verdict"], expected["verdict"]);
-    assert_eq!(copied["series"]["gc_points"], expected["series"]["gc_points"]);
-    assert_eq!(copied["findings"][0]["pattern"], expected["findings"][0]["pattern"]);
-    assert_eq!(copied["findings"][0]["growth"], expected["findings"][0]["growth"]);
-    assert!(said.warnings().iter().any(|w| w.contains("10 of 19 intervals")), "{:#?}", said.warnings());
+    assert_eq!(
+        copied["series"]["gc_points"],
+        expected["series"]["gc_points"]
+    );
+    assert_eq!(
+        copied["findings"][0]["pattern"],
+        expected["findings"][0]["pattern"]
+    );
+    assert_eq!(
+        copied["findings"][0]["growth"],
+        expected["findings"][0]["growth"]
+    );
+    assert!(
+        said.warnings()
+            .iter()
+            .any(|w| w.contains("10 of 19 intervals")),
+        "{:#?}",
+        said.warnings()
+    );
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -877,18 +1288,27 @@ fn odd_but_sound_content_is_read() {
     assert_eq!(plain["total_bytes"], in_use);
 
     // Rows without a value, as the runtime keeps them; the label is missing there.
-    let zeroes = base.clone().row("main.gone < main.main", None, &[0; 4]).row("", None, &[]);
-    assert_eq!(same("all-zero rows", &zeroes.message())["rows"], plain["rows"]);
+    let zeroes = base
+        .clone()
+        .row("main.gone < main.main", None, &[0; 4])
+        .row("", None, &[]);
+    assert_eq!(
+        same("all-zero rows", &zeroes.message())["rows"],
+        plain["rows"]
+    );
     // Allocated only: not in use, so not on the list.
     let freed = base.clone().sampled("main.freed < main.main", 512, 8, 0);
     assert_eq!(same("freed rows", &freed.message())["rows"], plain["rows"]);
     // One row in two halves.
     let mut halves = base.message();
     let mut half = halves.sample[0].clone();
-    half.value.iter_mut().zip(&mut halves.sample[0].value).for_each(|(half, whole)| {
-        *half = *whole / 2;
-        *whole -= *half;
-    });
+    half.value
+        .iter_mut()
+        .zip(&mut halves.sample[0].value)
+        .for_each(|(half, whole)| {
+            *half = *whole / 2;
+            *whole -= *half;
+        });
     halves.sample.push(half);
     assert_eq!(same("a key twice", &halves)["rows"], plain["rows"]);
     // Ids anywhere.
@@ -896,24 +1316,43 @@ fn odd_but_sound_content_is_read() {
     let ids = [u64::MAX, u64::MAX - 1, 1 << 63];
     for (location, id) in far.location.iter_mut().zip(ids) {
         let old = std::mem::replace(&mut location.id, id);
-        let all = far.sample.iter_mut().flat_map(|sample| &mut sample.location_id);
-        all.filter(|known| **known == old).for_each(|known| *known = id);
+        let all = far
+            .sample
+            .iter_mut()
+            .flat_map(|sample| &mut sample.location_id);
+        all.filter(|known| **known == old)
+            .for_each(|known| *known = id);
     }
     assert_eq!(same("ids near 2^64", &far)["rows"], plain["rows"]);
     // More sample types, before and between the known ones.
     let more = base.clone().with(|p| {
-        p.sample_types.insert(0, ("lifetime".into(), "nanoseconds".into()));
+        p.sample_types
+            .insert(0, ("lifetime".into(), "nanoseconds".into()));
         p.sample_types.insert(3, ("pages".into(), "count".into()));
         for row in &mut p.rows {
             row.values.insert(0, 1 << 50);
             row.values.insert(3, 17);
         }
     });
-    assert_eq!(same("more sample types", &more.message())["rows"], plain["rows"]);
+    assert_eq!(
+        same("more sample types", &more.message())["rows"],
+        plain["rows"]
+    );
     // Unknown fields, of a format to come.
-    let unknown = [wire::integer(100, 7), wire::bytes(101, b"\xff\xff"), wire::bytes(13, &[1, 2])].concat();
-    let file = desk.put("unknown.heap.pb.gz", [&unknown[..0], &base.raw(), &unknown].concat());
-    assert_eq!(run_json("top", &[&file], &[]).answered(0).json()["rows"], plain["rows"]);
+    let unknown = [
+        wire::integer(100, 7),
+        wire::bytes(101, b"\xff\xff"),
+        wire::bytes(13, &[1, 2]),
+    ]
+    .concat();
+    let file = desk.put(
+        "unknown.heap.pb.gz",
+        [&unknown[..0], &base.raw(), &unknown].concat(),
+    );
+    assert_eq!(
+        run_json("top", &[&file], &[]).answered(0).json()["rows"],
+        plain["rows"]
+    );
 
     // No stack at all: the bytes are in use all the same.
     let rootless = base.clone().sampled("", 2048, 3, 2);
@@ -925,7 +1364,13 @@ fn odd_but_sound_content_is_read() {
     bare.function.clear();
     bare.mapping.clear();
     let top = same("addresses only", &bare);
-    assert!(top["rows"][0]["function"].as_str().unwrap().starts_with("0x"), "{top}");
+    assert!(
+        top["rows"][0]["function"]
+            .as_str()
+            .unwrap()
+            .starts_with("0x"),
+        "{top}"
+    );
     // The same id twice: one of the two; never both, never a crash.
     let mut twice = base.message();
     twice.location.extend(twice.location.clone());
@@ -934,13 +1379,20 @@ fn odd_but_sound_content_is_read() {
     // A stack that runs through itself.
     let cyclic = Pprof::heap(0).sampled(&["main.a", "main.b"].repeat(40).join(" < "), 1024, 9, 5);
     let (top, _) = total(&cyclic.message());
-    assert_eq!(top["rows"].as_array().unwrap().len(), 2, "a function counts once: {top}");
+    assert_eq!(
+        top["rows"].as_array().unwrap().len(),
+        2,
+        "a function counts once: {top}"
+    );
     // Locations that are not there.
     let mut dangling = base.message();
     dangling.location.remove(0);
     let (top, warnings) = total(&dangling);
     assert_eq!(top["total_bytes"], plain["total_bytes"]);
-    assert!(warnings.len() == 1 && warnings[0].contains("does not define"), "{warnings:#?}");
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("does not define"),
+        "{warnings:#?}"
+    );
     // No rows at all.
     let (top, _) = total(&Pprof::heap(0).message());
     assert_eq!(top["total_bytes"], 0);
@@ -961,12 +1413,18 @@ fn figures_at_the_ends_of_their_range_are_borne() {
             })
             .collect();
         assert!(run_json("diagnose", &files, &[]).code < 2);
-        run([OsStr::new("diagnose"), desk.path().join(index.to_string()).as_os_str()]);
+        run([
+            OsStr::new("diagnose"),
+            desk.path().join(index.to_string()).as_os_str(),
+        ]);
         run_json("diff", &[&files[0], &files[4]], &[]).answered(0);
         run_json("top", &files[4..], &[]).answered(0);
     }
     let rates = [i64::MIN, -1, 0, 1, 2, i64::MAX].map(|period| {
-        desk.put("rate.heap.pb.gz", sound().with(|p| p.period = period).gzip());
+        desk.put(
+            "rate.heap.pb.gz",
+            sound().with(|p| p.period = period).gzip(),
+        );
         run_json("top", &[desk.path().join("rate.heap.pb.gz")], &[]).code
     });
     assert_eq!(rates, [0; 6]);
@@ -982,16 +1440,30 @@ fn figures_at_the_ends_of_their_range_are_borne() {
                 .replace("Stack = 65536 / 65536", &format!("Stack = {many} / {many}")),
         };
         desk.put(format!("figures/{index}.memory.txt"), odd);
-        desk.put(format!("figures/{index}.heap.pb.gz"), leaking_process(index * 60, 1)[0].gzip());
+        desk.put(
+            format!("figures/{index}.heap.pb.gz"),
+            leaking_process(index * 60, 1)[0].gzip(),
+        );
     }
-    assert!(run_json("diagnose", &[desk.path().join("figures")], &["--limit", "1GiB"]).code < 2);
+    assert!(
+        run_json(
+            "diagnose",
+            &[desk.path().join("figures")],
+            &["--limit", "1GiB"]
+        )
+        .code
+            < 2
+    );
     let mut crowd = Pprof::of_types(&[("goroutine", "count")], ("goroutine", "count"), 1);
     for name in ["main.a", "main.b < main.main", "main.b < main.main"] {
         crowd = crowd.row(name, None, &[1 << 38]);
     }
     let crowd = desk.put("1.goroutine.pb.gz", crowd.row("main.c", None, &[-5]).gzip());
     let said = run_json("diagnose", &[crowd], &[]);
-    assert_eq!(said.answered(0).json()["totals"]["goroutines"][0], 3_i64 << 38);
+    assert_eq!(
+        said.answered(0).json()["totals"]["goroutines"][0],
+        3_i64 << 38
+    );
 }
 
 #[test]
@@ -1014,9 +1486,16 @@ fn claims_are_refused_by_the_library_too() {
         }
     }
     // A pattern of frames to drop that no regular expression engine should see.
-    for pattern in ["a".repeat(1 << 20), r"(\w{1,200}\W{1,200}){1,60}".into(), "(".repeat(9000)] {
+    for pattern in [
+        "a".repeat(1 << 20),
+        r"(\w{1,200}\W{1,200}){1,60}".into(),
+        "(".repeat(9000),
+    ] {
         let heap = sound().with(|p| p.drop_frames = pattern).gzip();
-        assert!(decode(heap, &mut SymbolTable::new()).is_ok(), "it drops nothing");
+        assert!(
+            decode(heap, &mut SymbolTable::new()).is_ok(),
+            "it drops nothing"
+        );
     }
 }
 
@@ -1026,7 +1505,10 @@ fn hostile_names_are_shown_escaped() {
     let hostile = |heap: Pprof| {
         let rename = |name: &mut String| *name = name.replace("main.keep", HOSTILE);
         heap.with(|p| {
-            p.rows.iter_mut().flat_map(|row| &mut row.stack).for_each(rename);
+            p.rows
+                .iter_mut()
+                .flat_map(|row| &mut row.stack)
+                .for_each(rename);
             p.build_id = HOSTILE.into();
         })
         .label(HOSTILE, HOSTILE)
@@ -1038,9 +1520,15 @@ fn hostile_names_are_shown_escaped() {
         // The source file and the mapping too.
         let name = message.string_table.len() as i64;
         message.string_table.push(format!("/app/{HOSTILE}.go"));
-        message.function.iter_mut().for_each(|function| function.filename = name);
+        message
+            .function
+            .iter_mut()
+            .for_each(|function| function.filename = name);
         message.mapping[0].filename = name;
-        let file = desk.put(format!("s/{index}.heap.pb.gz"), gzip(&message.encode_to_vec()));
+        let file = desk.put(
+            format!("s/{index}.heap.pb.gz"),
+            gzip(&message.encode_to_vec()),
+        );
         files.push(file);
         let dump = goroutine_dump(&HOSTILE.replace(['\r', '\n'], ""), 10 + 30 * index);
         let dump = dump.replace("chan send", "chan \x1b[2J\u{202e}send");
@@ -1064,14 +1552,20 @@ fn hostile_names_are_shown_escaped() {
     // JSON gives the names back as they are.
     let names = |rows: &Value| -> Vec<String> {
         let rows = rows.as_array().unwrap().iter();
-        rows.map(|row| row["function"].as_str().unwrap().to_owned()).collect()
+        rows.map(|row| row["function"].as_str().unwrap().to_owned())
+            .collect()
     };
     let top = run_json("top", &files[5..], &[]).json();
     assert!(names(&top["rows"]).contains(&HOSTILE.to_owned()), "{top}");
     let diff = run_json("diff", &[&files[0], &files[5]], &[]).json();
     assert_eq!(names(&diff["rows"])[0], HOSTILE);
     let diagnosis = run_json("diagnose", &[&folder], &[]).json();
-    let culprits: Vec<String> = diagnosis["findings"].as_array().unwrap().iter().map(|f| f["culprit"]["function"].as_str().unwrap_or("").to_owned()).collect();
+    let culprits: Vec<String> = diagnosis["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["culprit"]["function"].as_str().unwrap_or("").to_owned())
+        .collect();
     assert!(culprits.contains(&HOSTILE.to_owned()), "{culprits:?}");
 }
 
@@ -1082,44 +1576,81 @@ fn hostile_file_names_are_shown_escaped() {
     let broken = OsStr::from_bytes(b"\xff\xfe broken \x1b[2J\n.heap.pb.gz");
     let long = "x".repeat(200) + ".heap.pb.gz";
     let hostile = HOSTILE.to_owned() + ".heap.pb.gz";
-    for name in [OsStr::new(&hostile), broken, OsStr::new(&long), OsStr::new("-f.heap"), OsStr::new(" ")] {
+    for name in [
+        OsStr::new(&hostile),
+        broken,
+        OsStr::new(&long),
+        OsStr::new("-f.heap"),
+        OsStr::new(" "),
+    ] {
         let desk = Desk::new();
         // As a file that is used, left out, refused, and as a directory.
         let good = desk.put(Path::new("good").join(name), sound().gzip());
         let bad = desk.put(Path::new("bad").join(name), b"Dear diary");
-        desk.put(Path::new("dir").join(name).join("1.heap.pb.gz"), sound().gzip());
+        desk.put(
+            Path::new("dir").join(name).join("1.heap.pb.gz"),
+            sound().gzip(),
+        );
         let folder = desk.path().join("dir").join(name);
         for command in ["top", "diagnose"] {
             for form in ["table", "json"] {
                 for source in [good.as_path(), &folder, &desk.path().join("good")] {
-                    let args = [OsStr::new(command), OsStr::new("-v"), OsStr::new("-f"), OsStr::new(form)];
+                    let args = [
+                        OsStr::new(command),
+                        OsStr::new("-v"),
+                        OsStr::new("-f"),
+                        OsStr::new(form),
+                    ];
                     run(args.into_iter().chain([source.as_os_str()])).answered(0);
                 }
             }
             run([OsStr::new(command), bad.as_os_str()]).refused(2, "a text file");
-            run([OsStr::new(command), bad.as_os_str(), OsStr::new("-f"), OsStr::new("json")]).refused(2, "a text file");
+            run([
+                OsStr::new(command),
+                bad.as_os_str(),
+                OsStr::new("-f"),
+                OsStr::new("json"),
+            ])
+            .refused(2, "a text file");
         }
         run([OsStr::new("diagnose"), good.as_os_str(), bad.as_os_str()]).answered(0);
         run([OsStr::new("diff"), good.as_os_str(), good.as_os_str()]).answered(0);
         run([OsStr::new("diff"), good.as_os_str(), bad.as_os_str()]).refused(2, "a text file");
-        run([OsStr::new("diagnose"), desk.path().join("no").join(name).as_os_str()]).refused(2, "no such file");
+        run([
+            OsStr::new("diagnose"),
+            desk.path().join("no").join(name).as_os_str(),
+        ])
+        .refused(2, "no such file");
     }
 }
 
 #[test]
 fn force_goes_on_and_says_so() {
     let desk = Desk::new();
-    let good = desk.put("good.heap.pb.gz", sound().with(|p| p.time_nanos -= 1_000_000_000).gzip());
+    let good = desk.put(
+        "good.heap.pb.gz",
+        sound().with(|p| p.time_nanos -= 1_000_000_000).gzip(),
+    );
     for bad in bad_files().iter().filter(|bad| bad.code == 3) {
         let file = desk.put("forced.heap.pb.gz", &bad.bytes);
         for files in [&[&file][..], &[&good, &file]] {
             let command = if files.len() == 1 { "top" } else { "diff" };
             let said = run_json(command, files, &[FORCE]);
             said.answered(0);
-            let is_said = |w: &String| w.contains("taken as it stands (--force)") && w.contains(bad.says);
-            assert!(said.warnings().iter().any(is_said), "{}: {:#?}", bad.what, said.warnings());
+            let is_said =
+                |w: &String| w.contains("taken as it stands (--force)") && w.contains(bad.says);
+            assert!(
+                said.warnings().iter().any(is_said),
+                "{}: {:#?}",
+                bad.what,
+                said.warnings()
+            );
         }
-        assert!(run_json("diagnose", &[&good, &file], &[FORCE]).code < 2, "{}", bad.what);
+        assert!(
+            run_json("diagnose", &[&good, &file], &[FORCE]).code < 2,
+            "{}",
+            bad.what
+        );
     }
 }
 
@@ -1141,22 +1672,31 @@ fn any_heap() -> impl Strategy<Value = Pprof> {
     let stack = prop::collection::vec("main\\.[a-f]", 0..5);
     let size = prop::sample::select(vec![8_i64, 64, 1024, 65_536, 4 << 20]);
     let row = (stack, size, 0..60_i64, 0..60_i64);
-    (prop::collection::vec(row, 0..30), prop::sample::select(vec![1, 4096, RATE])).prop_map(
-        |(rows, period)| {
-            let empty = Pprof::heap(0).with(|p| p.period = period);
-            rows.into_iter().fold(empty, |heap, (stack, size, in_use, freed)| {
-                heap.sampled(&stack.join(" < "), size, in_use + freed, in_use)
-            })
-        },
+    (
+        prop::collection::vec(row, 0..30),
+        prop::sample::select(vec![1, 4096, RATE]),
     )
+        .prop_map(|(rows, period)| {
+            let empty = Pprof::heap(0).with(|p| p.period = period);
+            rows.into_iter()
+                .fold(empty, |heap, (stack, size, in_use, freed)| {
+                    heap.sampled(&stack.join(" < "), size, in_use + freed, in_use)
+                })
+        })
 }
 
 /// The diff of two files, as the command makes it.
 fn diff_of(before: &[u8], after: &[u8], force: bool) -> Diff {
     let desk = Desk::new();
-    let files = [desk.put("1.heap.pb.gz", before), desk.put("2.heap.pb.gz", after)];
+    let files = [
+        desk.put("1.heap.pb.gz", before),
+        desk.put("2.heap.pb.gz", after),
+    ];
     let [before, after] = files.map(|file| Source::parse(file.as_os_str()).unwrap());
-    let options = LoadOptions { force, ..LoadOptions::default() };
+    let options = LoadOptions {
+        force,
+        ..LoadOptions::default()
+    };
     let mut diff = diff(&load_pair(&before, &after, &options).unwrap()).unwrap();
     // The directory is another each time.
     (diff.before.source, diff.after.source) = ("1".into(), "2".into());
@@ -1184,8 +1724,9 @@ fn agree(a: &Value, b: &Value) -> bool {
 /// Rows as (place, bytes of change), sorted.
 fn changes(diff: &Diff, sign: i64) -> Vec<(String, Option<u32>, i64)> {
     let rows = diff.rows.iter();
-    let mut all: Vec<_> =
-        rows.map(|row| (row.function.clone(), row.line, sign * row.delta_bytes)).collect();
+    let mut all: Vec<_> = rows
+        .map(|row| (row.function.clone(), row.line, sign * row.delta_bytes))
+        .collect();
     all.sort();
     all
 }
@@ -1361,6 +1902,57 @@ proptest! {
         series.push(damaged.clone());
         use_all(series, force);
         use_all(vec![damaged], force);
+    }
+}
+
+/// Figures that no runtime writes, in a file that is whole.
+fn any_odd_heap() -> impl Strategy<Value = Pprof> {
+    let figure = || {
+        prop::sample::select(vec![
+            i64::MIN,
+            i64::MIN + 1,
+            -(1 << 40),
+            -1,
+            0,
+            1,
+            2,
+            16,
+            4096,
+            1 << 20,
+            1 << 40,
+            (1 << 57) + 3,
+            1 << 60,
+            i64::MAX,
+        ])
+    };
+    let small = || prop::sample::select(vec![-1_i64, 0, 1, 3, 16, 4096, 1 << 30, 1 << 57]);
+    let stack = prop::collection::vec("main\\.[a-c]", 0..4);
+    let size = prop::option::weighted(0.8, figure());
+    let row = (stack, size, prop::collection::vec(small(), 0..6));
+    let rows = prop::collection::vec(row, 0..8);
+    let kinds = prop::sample::subsequence(HEAP_TYPES.to_vec(), 1..=4).prop_shuffle();
+    let duration = prop_oneof![4 => Just(0), 1 => figure()];
+    (rows, kinds, figure(), figure(), duration).prop_map(|(rows, kinds, period, time, duration)| {
+        let empty = Pprof::of_types(&kinds, ("space", "bytes"), period).with(|p| {
+            p.time_nanos = time;
+            p.duration_nanos = duration;
+        });
+        rows.into_iter().fold(empty, |heap, (stack, size, values)| {
+            heap.row(&stack.join(" < "), size, &values)
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(few(250))]
+
+    #[test]
+    fn odd_figures_never_panic(heaps in prop::collection::vec(any_odd_heap(), 1..5), force in any::<bool>()) {
+        // The same file again, too: then it is surely of one process.
+        let mut files: Vec<Vec<u8>> = heaps.iter().map(Pprof::raw).collect();
+        use_all(files.clone(), force);
+        files.truncate(1);
+        use_all(vec![files[0].clone(); 2], force);
     }
 }
 

@@ -10,10 +10,9 @@ use crate::growth::{
     Evidence, FALSE_DISCOVERY_RATE, History, benjamini_hochberg, binomial_upper_tail, limit_bytes,
     normal_upper_tail, objects_needed,
 };
-use crate::profile::{Frame, SymbolTable};
+use crate::profile::{Frame, FrameId, SymbolTable};
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{Series, Snapshot};
-use hashbrown::HashMap;
 use rayon::prelude::*;
 
 /// Compares the two heap profiles of a series, each row at its leaf frame.
@@ -40,17 +39,7 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
         SiteIndex::new(&series.symbols, &Classifier::default()).stacks_by_name()
     });
     let history = History::new(&points(series, run, &columns), run.is_one_process);
-    let mut by_frame: HashMap<Option<Frame>, Vec<u32>> = HashMap::new();
-    for number in 0..history.buckets().len() as u32 {
-        if history.inuse(0, number) == 0 && history.inuse(1, number) == 0 {
-            continue;
-        }
-        let stack = history.buckets()[number as usize].stack;
-        let leaf = series.symbols.stack(stack).next().map(|id| series.symbols.frame(id));
-        by_frame.entry(leaf).or_default().push(number);
-    }
-    let mut keyed: Vec<(Option<Frame>, Vec<u32>)> = by_frame.into_iter().collect();
-    keyed.sort_unstable_by_key(|(frame, _)| *frame);
+    let keyed = group_by_leaf(&history, &series.symbols);
     let (evidence, mut rows): (Vec<Option<Evidence>>, Vec<DiffRow>) = keyed
         .par_iter()
         .map(|(frame, numbers)| {
@@ -88,6 +77,22 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
         unshown: Unshown::default(),
         warnings: series.warnings.iter().map(ToString::to_string).collect(),
     })
+}
+
+/// Buckets with anything in use at either moment, by their leaf frame in order of its id;
+/// those without a stack last.
+fn group_by_leaf(history: &History, symbols: &SymbolTable) -> Vec<(Option<Frame>, Vec<u32>)> {
+    let mut groups: Vec<Vec<u32>> = vec![Vec::new(); symbols.frame_count() + 1];
+    for number in 0..history.buckets().len() as u32 {
+        if history.inuse(0, number) == 0 && history.inuse(1, number) == 0 {
+            continue;
+        }
+        let leaf = symbols.stack(history.buckets()[number as usize].stack).next();
+        groups[leaf.map_or(symbols.frame_count(), FrameId::index)].push(number);
+    }
+    let frames = (0..symbols.frame_count() as u32).map(|id| Some(symbols.frame(FrameId(id))));
+    let keyed = frames.chain([None]).zip(groups);
+    keyed.filter(|(_, numbers)| !numbers.is_empty()).collect()
 }
 
 fn write_side(snapshot: &Snapshot) -> DiffSide {

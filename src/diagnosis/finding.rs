@@ -337,7 +337,7 @@ fn list_goroutines(case: &Case, crowds: &[usize]) -> Vec<FindingGoroutines> {
         .map(|&index| {
             let crowd = &case.crowds.crowds[index];
             FindingGoroutines {
-                function: case.sites.site(crowd.stack).map_or_else(String::new, function),
+                function: case.sites.standing(crowd.stack).map_or_else(String::new, function),
                 created_by: crowd.created_by.map(|id| function(symbols.frame(id))),
                 state: crowd.state().map(|state| symbols.str(state).to_owned()),
                 before: crowd.counts.first().copied().unwrap_or(0),

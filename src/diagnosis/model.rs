@@ -236,7 +236,8 @@ pub struct FindingSite {
 /// A group of goroutines of a finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FindingGoroutines {
-    /// The frame that says where they stand: the leaf-most outside the runtime.
+    /// Where they stand: the leaf-most frame outside the runtime and the standard library, or the
+    /// leaf-most of the latter that is not a mere helper.
     pub function: String,
     /// The function that started them, if known.
     pub created_by: Option<String>,

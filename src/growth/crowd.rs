@@ -6,9 +6,9 @@ use crate::site::{CanonId, FrameClass, SiteIndex};
 use hashbrown::HashMap;
 
 /// Fewest goroutines by which a crowd must have grown to be reported.
-pub const MIN_GROWTH: u64 = 10;
+pub const MIN_GROWTH: u64 = 20;
 /// Least growth as a share of the first count, to be reported.
-const MIN_RELATIVE_GROWTH: f64 = 0.05;
+const MIN_RELATIVE_GROWTH: f64 = 0.02;
 
 /// Goroutines of equal functions on the stack and equal creator, over the snapshots.
 #[derive(Debug, Clone)]

@@ -63,12 +63,9 @@ pub enum ProfileFile {
     Memory(Box<MemoryStats>),
 }
 
-/// An inflated file whose form is known but whose samples are not yet decoded.
+/// An inflated file whose form is known and whose tables are read, but not its samples.
 #[derive(Debug)]
-pub struct RawProfile {
-    bytes: Vec<u8>,
-    form: Form,
-}
+pub struct RawProfile(Stage<pprof::Opened>);
 
 impl RawProfile {
     /// Inflates `bytes` (gzip of any number of members, zstd, or none) and recognises the form.
@@ -78,18 +75,18 @@ impl RawProfile {
     /// kind of file, more than `limits` allow.
     pub fn open(bytes: Vec<u8>, limits: &Limits) -> Result<Self, ProfileError> {
         let bytes = container::inflate(bytes, limits)?;
-        let form = sniff::recognise(&bytes)?;
-        Ok(Self { bytes, form })
+        Ok(Self(match sniff::recognise(&bytes)? {
+            Form::PprofProto => Stage::Proto(pprof::Opened::read(bytes)?),
+            form => Stage::Text(bytes, form),
+        }))
     }
 
     /// The form that the content showed.
     pub fn form(&self) -> Form {
-        self.form
-    }
-
-    /// Size after inflating, in bytes.
-    pub fn expanded_len(&self) -> usize {
-        self.bytes.len()
+        match &self.0 {
+            Stage::Proto(_) => Form::PprofProto,
+            Stage::Text(_, form) => *form,
+        }
     }
 
     /// Decodes in one go: [`RawProfile::intern_names`], [`NamedProfile::walk`],
@@ -108,9 +105,9 @@ impl RawProfile {
     /// # Errors
     /// As [`RawProfile::decode`].
     pub fn intern_names(self, symbols: &mut SymbolTable) -> Result<NamedProfile, ProfileError> {
-        Ok(NamedProfile(match self.form {
-            Form::PprofProto => Stage::Proto(pprof::Named::read(self.bytes, symbols)?),
-            form => Stage::Text(self.bytes, form),
+        Ok(NamedProfile(match self.0 {
+            Stage::Proto(opened) => Stage::Proto(opened.intern_names(symbols)?),
+            Stage::Text(bytes, form) => Stage::Text(bytes, form),
         }))
     }
 }

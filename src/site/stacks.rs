@@ -114,6 +114,14 @@ impl<'a> SiteIndex<'a> {
             .or_else(|| self.site(stack))
     }
 
+    /// Where a goroutine stands: its leaf-most frame outside the runtime and the standard
+    /// library, which is where it waits for something; [`SiteIndex::orderer`] without one.
+    pub fn standing(&self, stack: StackId) -> Option<Frame> {
+        self.frames(stack)
+            .find(|frame| self.class(frame.function) > FrameClass::Standard)
+            .or_else(|| self.orderer(stack))
+    }
+
     /// Representative stacks of equal canonical function names, lines left aside: the key
     /// across builds. Indexed by [`StackId`]; recursion is collapsed.
     pub fn stacks_by_name(&self) -> Vec<StackId> {

@@ -72,7 +72,11 @@ impl Pprof {
     /// Adds a row as it stands. `stack` is leaf first: `"main.leak < main.main"`.
     pub fn row(mut self, stack: &str, size: Option<i64>, values: &[i64]) -> Self {
         self.rows.push(Row {
-            stack: stack.split(" < ").filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+            stack: stack
+                .split(" < ")
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
             size,
             values: values.to_vec(),
             labels: Vec::new(),
@@ -87,7 +91,10 @@ impl Pprof {
             period => -(-(size as f64) / period as f64).exp_m1(),
         };
         let scaled = |count: i64| {
-            [(count as f64 / odds) as i64, ((count * size) as f64 / odds) as i64]
+            [
+                (count as f64 / odds) as i64,
+                ((count * size) as f64 / odds) as i64,
+            ]
         };
         let values = [scaled(allocated), scaled(in_use)].concat();
         // The runtime gives no size to a row whose objects were never sampled.
@@ -115,7 +122,11 @@ impl Pprof {
             unit: strings.index(unit),
         };
         let mut profile = Profile {
-            sample_type: self.sample_types.iter().map(|t| value_type(t, &mut strings)).collect(),
+            sample_type: self
+                .sample_types
+                .iter()
+                .map(|t| value_type(t, &mut strings))
+                .collect(),
             period_type: Some(value_type(&self.period_type, &mut strings)),
             period: self.period,
             time_nanos: self.time_nanos,
@@ -223,9 +234,19 @@ impl Strings {
 pub fn leaking_process(from: i64, count: i64) -> Vec<Pprof> {
     let snapshot = |index: i64| {
         Pprof::heap(from + index * 300)
-            .sampled("main.keep < main.handle < main.main", 4096, 40 + 40 * index, 40 + 40 * index)
+            .sampled(
+                "main.keep < main.handle < main.main",
+                4096,
+                40 + 40 * index,
+                40 + 40 * index,
+            )
             .sampled("main.table < main.main", 65_536, 20, 20)
-            .sampled("main.scratch < main.handle < main.main", 1024, 500 + 300 * index, 7)
+            .sampled(
+                "main.scratch < main.handle < main.main",
+                1024,
+                500 + 300 * index,
+                7,
+            )
             .sampled("main.gone < main.main", 512, 3, 0)
             .row("main.never < main.main", None, &[0; 4])
     };

@@ -1,10 +1,11 @@
 //! `profile.proto` bytes into columns, in two walks over the same buffer.
 //!
-//! The first (prost, [`Named::read`]) reads the tables and interns names; the second
-//! ([`Named::walk`]) walks each sample's varints straight into columns and needs nothing shared,
-//! so that the files of a series are walked side by side; then [`Walked::intern`] gives ids to
-//! the stacks. A location is expanded once into the encoded ids of its frames, so a stack is
-//! built by copying a few bytes per location and compared as bytes.
+//! The first (prost, [`Opened::read`]) reads the tables, and [`Opened::intern_names`] interns
+//! what they name. The second ([`Named::walk`]) walks each sample's varints straight into
+//! columns; it needs nothing shared, so the files of a series are walked side by side. Then
+//! [`Walked::intern`] gives ids to the stacks. A location is expanded once into the encoded
+//! ids of its frames, so a stack is built by copying a few bytes per location and compared
+//! as bytes.
 
 mod locations;
 mod walk;
@@ -20,6 +21,13 @@ use walk::Samples;
 
 /// Most sample types; real profiles have at most a handful.
 const MAX_SAMPLE_TYPES: usize = 64;
+
+/// A profile whose tables are read.
+#[derive(Debug)]
+pub(super) struct Opened {
+    bytes: Bytes,
+    envelope: Envelope,
+}
 
 /// A profile whose names are interned.
 #[derive(Debug)]
@@ -53,15 +61,21 @@ pub(super) struct Walked {
     samples: Samples,
 }
 
-impl Named {
-    /// Reads the tables of a profile and interns its functions and frames.
-    pub(super) fn read(bytes: Vec<u8>, symbols: &mut SymbolTable) -> Result<Self, ProfileError> {
+impl Opened {
+    /// Reads the tables of a profile.
+    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, ProfileError> {
         let bytes = Bytes::from(bytes);
         let envelope = Envelope::decode(bytes.clone()).map_err(damaged)?;
         envelope.check()?;
+        Ok(Self { bytes, envelope })
+    }
+
+    /// Interns the functions and frames.
+    pub(super) fn intern_names(self, symbols: &mut SymbolTable) -> Result<Named, ProfileError> {
+        let Self { bytes, envelope } = self;
         let mut header = header_of(&envelope);
         let (is_goroutines, wanted) = wanted_of(&header.sample_types)?;
-        Ok(Self {
+        Ok(Named {
             is_goroutines,
             plan: Plan {
                 wanted,
@@ -74,7 +88,9 @@ impl Named {
             bytes,
         })
     }
+}
 
+impl Named {
     /// Walks the samples. The file's bytes are given up.
     pub(super) fn walk(self) -> Result<Walked, ProfileError> {
         let samples = Samples::walk(&self.bytes, &self.plan, &self.locations, &self.hasher)?;
