@@ -31,7 +31,11 @@ impl Pair {
             fs::write(&path, gzip(&raw)).unwrap();
             path
         };
-        Self { before: write(0), after: write(1), raw_bytes }
+        Self {
+            before: write(0),
+            after: write(1),
+            raw_bytes,
+        }
     }
 
     fn files(&self) -> [&Path; 2] {
@@ -39,7 +43,10 @@ impl Pair {
     }
 
     fn compressed_bytes(&self) -> u64 {
-        self.files().iter().map(|file| fs::metadata(file).unwrap().len()).sum()
+        self.files()
+            .iter()
+            .map(|file| fs::metadata(file).unwrap().len())
+            .sum()
     }
 
     /// Inflates both files, one after the other, with the flate2 backend that heapdrift uses.
@@ -47,7 +54,9 @@ impl Pair {
         for file in self.files() {
             let bytes = fs::read(file).unwrap();
             let mut out = Vec::with_capacity(self.raw_bytes);
-            MultiGzDecoder::new(bytes.as_slice()).read_to_end(&mut out).unwrap();
+            MultiGzDecoder::new(bytes.as_slice())
+                .read_to_end(&mut out)
+                .unwrap();
             std::hint::black_box(&out);
         }
     }
@@ -61,7 +70,10 @@ impl Pair {
     fn pprof_command(&self) -> Command {
         let mut command = Command::new("go");
         command.args(["tool", "pprof", "-top", "-symbolize=none", "-diff_base"]);
-        command.args(self.files()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(self.files())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         command.env("PPROF_TMPDIR", std::env::temp_dir());
         command
     }
@@ -82,14 +94,29 @@ fn median_command(runs: usize, command: impl Fn() -> Command) -> Duration {
 /// Peak resident memory of a command in bytes, by GNU time; None where it is not installed.
 fn peak_memory(command: Command) -> Option<usize> {
     let mut timed = Command::new("/usr/bin/time");
-    timed.args(["-f", "%M"]).arg(command.get_program()).args(command.get_args());
-    let output = timed.stdout(Stdio::null()).stderr(Stdio::piped()).output().ok()?;
+    timed
+        .args(["-f", "%M"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    let output = timed
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .ok()?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    text.lines().last()?.trim().parse::<usize>().ok().map(|kib| kib * 1024)
+    text.lines()
+        .last()?
+        .trim()
+        .parse::<usize>()
+        .ok()
+        .map(|kib| kib * 1024)
 }
 
 fn has_go() -> bool {
-    Command::new("go").arg("version").output().is_ok_and(|output| output.status.success())
+    Command::new("go")
+        .arg("version")
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 fn mib(bytes: usize) -> f64 {
@@ -121,16 +148,29 @@ fn main() {
     let ratio = diff.as_secs_f64() / inflate.as_secs_f64();
     row(
         "diff of the large pair / inflating its two files",
-        format!("{:.0} ms / {:.0} ms = {ratio:.2}", 1e3 * diff.as_secs_f64(), 1e3 * inflate.as_secs_f64()),
+        format!(
+            "{:.0} ms / {:.0} ms = {ratio:.2}",
+            1e3 * diff.as_secs_f64(),
+            1e3 * inflate.as_secs_f64()
+        ),
         "<= 2.5",
     );
     match peak_memory(large.diff_command()) {
         Some(peak) => row(
             "peak memory of that diff / raw size of both files",
-            format!("{:.0} MiB / {:.0} MiB = {:.2}", mib(peak), mib(large.raw_bytes), peak as f64 / large.raw_bytes as f64),
+            format!(
+                "{:.0} MiB / {:.0} MiB = {:.2}",
+                mib(peak),
+                mib(large.raw_bytes),
+                peak as f64 / large.raw_bytes as f64
+            ),
             "<= 3",
         ),
-        None => row("peak memory", "skipped: no /usr/bin/time".to_owned(), "<= 3"),
+        None => row(
+            "peak memory",
+            "skipped: no /usr/bin/time".to_owned(),
+            "<= 3",
+        ),
     }
     let small_diff = median_command(21, || small.diff_command());
     row(
@@ -146,25 +186,42 @@ fn main() {
     let nothing = median_command(21, || Command::new("true"));
     row(
         "process start above `true`",
-        format!("{:.1} ms", 1e3 * (start.as_secs_f64() - nothing.as_secs_f64())),
+        format!(
+            "{:.1} ms",
+            1e3 * (start.as_secs_f64() - nothing.as_secs_f64())
+        ),
         "<= 5 ms",
     );
 
     if !has_go() {
-        row("go tool pprof", "skipped: Go is not installed".to_owned(), "");
+        row(
+            "go tool pprof",
+            "skipped: Go is not installed".to_owned(),
+            "",
+        );
         return;
     }
     let theirs = median_command(3, || small.pprof_command());
     row(
         "go tool pprof -diff_base on the small pair / heapdrift",
-        format!("{:.0} ms / {:.1} ms = {:.0}", 1e3 * theirs.as_secs_f64(), 1e3 * small_diff.as_secs_f64(), theirs.as_secs_f64() / small_diff.as_secs_f64()),
+        format!(
+            "{:.0} ms / {:.1} ms = {:.0}",
+            1e3 * theirs.as_secs_f64(),
+            1e3 * small_diff.as_secs_f64(),
+            theirs.as_secs_f64() / small_diff.as_secs_f64()
+        ),
         ">= 20",
     );
     if std::env::var_os("HEAPDRIFT_BENCH_PPROF").is_some() {
         let theirs = time_command(large.pprof_command());
         row(
             "go tool pprof -diff_base on the large pair / heapdrift",
-            format!("{:.1} s / {:.2} s = {:.0}", theirs.as_secs_f64(), diff.as_secs_f64(), theirs.as_secs_f64() / diff.as_secs_f64()),
+            format!(
+                "{:.1} s / {:.2} s = {:.0}",
+                theirs.as_secs_f64(),
+                diff.as_secs_f64(),
+                theirs.as_secs_f64() / diff.as_secs_f64()
+            ),
             ">= 200",
         );
     } else {

@@ -11,7 +11,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("snapshot", &["profile"]),
     ("site", &["profile", "snapshot"]),
     ("growth", &["profile", "snapshot", "site"]),
-    ("pattern", &["profile", "snapshot", "site", "growth", "units"]),
+    (
+        "pattern",
+        &["profile", "snapshot", "site", "growth", "units"],
+    ),
     (
         "diagnosis",
         &["profile", "snapshot", "site", "growth", "pattern", "units"],
@@ -20,15 +23,40 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["diagnosis", "pattern", "units"]),
     (
         "cli",
-        &["report", "diagnosis", "source", "pattern", "snapshot", "profile", "units"],
+        &[
+            "report",
+            "diagnosis",
+            "source",
+            "pattern",
+            "snapshot",
+            "profile",
+            "units",
+        ],
     ),
 ];
 
 /// Modules that do no I/O and read no clock.
-const PURE: &[&str] = &["units", "profile", "snapshot", "site", "growth", "pattern", "diagnosis"];
+const PURE: &[&str] = &[
+    "units",
+    "profile",
+    "snapshot",
+    "site",
+    "growth",
+    "pattern",
+    "diagnosis",
+];
 const IMPURE_NAMES: &[&str] = &[
-    "std::fs", "std::net", "std::env", "std::process", "std::time", "File::open", "SystemTime",
-    "Instant", "Timestamp::now", "println!", "eprintln!",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::time",
+    "File::open",
+    "SystemTime",
+    "Instant",
+    "Timestamp::now",
+    "println!",
+    "eprintln!",
 ];
 
 fn sources() -> Vec<(String, PathBuf, String)> {
@@ -40,7 +68,8 @@ fn sources() -> Vec<(String, PathBuf, String)> {
             let path = entry.path();
             if path.is_dir() {
                 open.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs")
+            } else if path.extension().is_some_and(|e| e == "rs")
+                && !path.ends_with("tests.rs")
                 && !path.to_string_lossy().ends_with("_tests.rs")
             {
                 // Unit tests in files of their own may read their data.
@@ -59,7 +88,9 @@ fn sources() -> Vec<(String, PathBuf, String)> {
 /// The text without comments and without a trailing `#[cfg(test)] mod tests`.
 fn code_of(text: &str) -> String {
     let body = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
-    let lines = body.lines().map(|line| line.split("//").next().unwrap_or(line));
+    let lines = body
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -75,8 +106,11 @@ fn used_modules(code: &str) -> BTreeSet<String> {
             };
             let single = !rest.starts_with('{');
             for part in list.split(',') {
-                let name: String =
-                    part.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                let name: String = part
+                    .trim()
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect();
                 if !name.is_empty() {
                     used.insert(name);
                 }
@@ -141,5 +175,8 @@ fn the_checks_can_fail() {
     let used = used_modules("use crate::{profile::X, report::Y};\nfn f() { crate::cli::run() }");
     let names: Vec<_> = used.iter().map(String::as_str).collect();
     assert_eq!(names, ["cli", "profile", "report"]);
-    assert_eq!(code_of("a // crate::cli\n#[cfg(test)]\nmod tests { crate::cli }").trim(), "a");
+    assert_eq!(
+        code_of("a // crate::cli\n#[cfg(test)]\nmod tests { crate::cli }").trim(),
+        "a"
+    );
 }

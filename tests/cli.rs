@@ -609,7 +609,10 @@ fn what_is_printed_is_what_the_schemas_say() {
     let dir = captures();
     let pair = ["leak/0.heap.pb.gz", "leak/7.heap.pb.gz"];
     for (schema, arguments) in [
-        (DIAGNOSIS_SCHEMA, &["diagnose", "leak", "--limit", "1GiB"][..]),
+        (
+            DIAGNOSIS_SCHEMA,
+            &["diagnose", "leak", "--limit", "1GiB"][..],
+        ),
         (DIAGNOSIS_SCHEMA, &["diagnose", pair[0], pair[1]]),
         (DIAGNOSIS_SCHEMA, &["diagnose", pair[0]]),
         (DIAGNOSIS_SCHEMA, &["diagnose", "leak/0.goroutine.txt"]),

@@ -11,7 +11,12 @@ fn every_leak_is_named_and_every_repaired_program_is_clean() {
     let mut table = String::new();
     let mut misses = Vec::new();
     for case in cases() {
-        let output = heapdrift().arg("diagnose").arg(&case.dir).args(["-f", "json"]).output().unwrap();
+        let output = heapdrift()
+            .arg("diagnose")
+            .arg(&case.dir)
+            .args(["-f", "json"])
+            .output()
+            .unwrap();
         let diagnosis = json(&output);
         let first = &diagnosis["findings"][0];
         table.push_str(&format!(
@@ -38,15 +43,24 @@ fn misjudged(case: &Case, diagnosis: &Value, code: Option<i32>) -> Vec<String> {
     };
     let findings = diagnosis["findings"].as_array().unwrap();
     if case.label == "not-a-leak" {
-        let leaks = findings.iter().filter(|finding| finding["verdict"] == "leak").count();
+        let leaks = findings
+            .iter()
+            .filter(|finding| finding["verdict"] == "leak")
+            .count();
         expect(leaks == 0, format!("{leaks} findings are called a leak"));
         expect(code == Some(0), format!("exit code {code:?}"));
         return wrong;
     }
-    expect(diagnosis["verdict"] == "leak", format!("verdict {}", diagnosis["verdict"]));
+    expect(
+        diagnosis["verdict"] == "leak",
+        format!("verdict {}", diagnosis["verdict"]),
+    );
     expect(code == Some(1), format!("exit code {code:?}"));
     let first = &findings[0];
-    expect(first["verdict"] == "leak", format!("first finding {}", first["verdict"]));
+    expect(
+        first["verdict"] == "leak",
+        format!("first finding {}", first["verdict"]),
+    );
     expect(
         first["pattern"].as_str() == case.pattern.as_deref(),
         format!("pattern {}", first["pattern"]),
@@ -70,24 +84,51 @@ fn one_snapshot_is_a_suspect_and_two_are_never_a_leak() {
     for case in cases().into_iter().filter(|case| case.label == "leak") {
         let stems = case.stems();
         let one = case.part(&stems[stems.len() - 1..]);
-        let output = heapdrift().arg("diagnose").args(&one).args(["-f", "json"]).output().unwrap();
+        let output = heapdrift()
+            .arg("diagnose")
+            .args(&one)
+            .args(["-f", "json"])
+            .output()
+            .unwrap();
         let diagnosis = json(&output);
         assert_eq!(diagnosis["verdict"], "undecided", "{}", case.name);
         let first = &diagnosis["findings"][0];
         assert_eq!(first["verdict"], "suspect", "{}", case.name);
-        assert_eq!(first["pattern"].as_str(), case.pattern.as_deref(), "{}", case.name);
+        assert_eq!(
+            first["pattern"].as_str(),
+            case.pattern.as_deref(),
+            "{}",
+            case.name
+        );
         let steps = diagnosis["next_steps"].to_string();
         assert!(steps.contains("four or more"), "{}: {steps}", case.name);
         assert_eq!(output.status.code(), Some(0), "{}", case.name);
 
         let two = case.part(&[stems[0].clone(), stems[stems.len() - 1].clone()]);
-        let output = heapdrift().arg("diagnose").args(&two).args(["-f", "json"]).output().unwrap();
+        let output = heapdrift()
+            .arg("diagnose")
+            .args(&two)
+            .args(["-f", "json"])
+            .output()
+            .unwrap();
         let diagnosis = json(&output);
         assert_eq!(diagnosis["verdict"], "growing", "{}", case.name);
         let verdicts: Vec<_> = diagnosis["findings"].as_array().unwrap().iter().collect();
-        assert!(verdicts.iter().all(|f| f["verdict"] != "leak"), "{}", case.name);
-        assert_eq!(diagnosis["findings"][0]["pattern"].as_str(), case.pattern.as_deref());
-        assert_eq!(output.status.code(), Some(0), "{}: --fail-on is leak by default", case.name);
+        assert!(
+            verdicts.iter().all(|f| f["verdict"] != "leak"),
+            "{}",
+            case.name
+        );
+        assert_eq!(
+            diagnosis["findings"][0]["pattern"].as_str(),
+            case.pattern.as_deref()
+        );
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{}: --fail-on is leak by default",
+            case.name
+        );
         let strict = heapdrift()
             .arg("diagnose")
             .args(&two)
@@ -100,12 +141,25 @@ fn one_snapshot_is_a_suspect_and_two_are_never_a_leak() {
 
 #[test]
 fn one_snapshot_of_a_repaired_program_is_no_suspect() {
-    for case in cases().into_iter().filter(|case| case.label == "not-a-leak") {
+    for case in cases()
+        .into_iter()
+        .filter(|case| case.label == "not-a-leak")
+    {
         let stems = case.stems();
         let one = case.part(&stems[stems.len() - 1..]);
-        let output = heapdrift().arg("diagnose").args(&one).args(["-f", "json"]).output().unwrap();
+        let output = heapdrift()
+            .arg("diagnose")
+            .args(&one)
+            .args(["-f", "json"])
+            .output()
+            .unwrap();
         let findings = &json(&output)["findings"];
-        assert_eq!(findings.as_array().map(Vec::len), Some(0), "{}: {findings}", case.name);
+        assert_eq!(
+            findings.as_array().map(Vec::len),
+            Some(0),
+            "{}: {findings}",
+            case.name
+        );
     }
 }
 
@@ -114,12 +168,23 @@ fn the_order_of_the_files_does_not_matter() {
     for case in cases() {
         let mut files = case.part(&case.stems());
         let run = |files: &[std::path::PathBuf]| {
-            let output = heapdrift().arg("diagnose").args(files).args(["-f", "json"]).output().unwrap();
+            let output = heapdrift()
+                .arg("diagnose")
+                .args(files)
+                .args(["-f", "json"])
+                .output()
+                .unwrap();
             json(&output)
         };
         let sorted = run(&files);
         // A fixed shuffle: every third file first.
-        files.sort_by_key(|file| file.to_string_lossy().bytes().map(usize::from).sum::<usize>() % 3);
+        files.sort_by_key(|file| {
+            file.to_string_lossy()
+                .bytes()
+                .map(usize::from)
+                .sum::<usize>()
+                % 3
+        });
         files.reverse();
         let shuffled = run(&files);
         assert_eq!(sorted["findings"], shuffled["findings"], "{}", case.name);

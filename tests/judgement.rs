@@ -12,11 +12,7 @@ use support::{heapdrift, json};
 type Path10 = fn(i64) -> (i64, i64);
 
 /// Writes ten snapshots: heap rows `(stack, size, history)` and, with `goroutines`, a dump.
-fn write_series(
-    dir: &Path,
-    rows: &[(&str, i64, Path10)],
-    goroutines: Option<fn(i64) -> String>,
-) {
+fn write_series(dir: &Path, rows: &[(&str, i64, Path10)], goroutines: Option<fn(i64) -> String>) {
     for point in 0..10 {
         let mut heap = Pprof::heap(point * 30);
         for (stack, size, history) in rows {
@@ -30,31 +26,38 @@ fn write_series(
     }
 }
 
-fn diagnose(
-    rows: &[(&str, i64, Path10)],
-    goroutines: Option<fn(i64) -> String>,
-) -> Value {
+fn diagnose(rows: &[(&str, i64, Path10)], goroutines: Option<fn(i64) -> String>) -> Value {
     let dir = tempfile::tempdir().unwrap();
     write_series(dir.path(), rows, goroutines);
     let mut command = heapdrift();
     command.arg("diagnose").arg(dir.path()).args(["-f", "json"]);
     // Only package main is the program's own: the made-up files lie in no module cache.
-    let output = command.args(["--app-module", "example.com/app"]).output().unwrap();
+    let output = command
+        .args(["--app-module", "example.com/app"])
+        .output()
+        .unwrap();
     json(&output)
 }
 
 fn verdict_of_first(diagnosis: &Value) -> &str {
-    diagnosis["findings"][0]["verdict"].as_str().unwrap_or("none")
+    diagnosis["findings"][0]["verdict"]
+        .as_str()
+        .unwrap_or("none")
 }
 
 fn culprit_of_first(diagnosis: &Value) -> &str {
-    diagnosis["findings"][0]["culprit"]["function"].as_str().unwrap_or("none")
+    diagnosis["findings"][0]["culprit"]["function"]
+        .as_str()
+        .unwrap_or("none")
 }
 
 const STEADY: (&str, i64, Path10) = ("main.table < main.main", 8192, |_| (60, 60));
 const CHURN: (&str, i64, Path10) = ("main.scratch < main.serve < main.main", 1024, |t| {
     // As many are freed as come, give or take.
-    (400 * (t + 1), 50 + [3, -4, 0, 2, -1, 4, -3, 1, -2, 0][t as usize])
+    (
+        400 * (t + 1),
+        50 + [3, -4, 0, 2, -1, 4, -3, 1, -2, 0][t as usize],
+    )
 });
 
 #[test]
@@ -82,15 +85,24 @@ fn a_leak_is_told_from_what_levels_off_jumps_or_comes_and_goes() {
         "plateauing",
         "steady",
     );
-    check(|t| (20 + 90 * i64::from(t > 4), 20 + 90 * i64::from(t > 4)), "step", "steady");
-    check(|t| (20 + 60 * (t + 1), 20 + 6 * t + 50 * (t % 2)), "sawtooth", "steady");
+    check(
+        |t| (20 + 90 * i64::from(t > 4), 20 + 90 * i64::from(t > 4)),
+        "step",
+        "steady",
+    );
+    check(
+        |t| (20 + 60 * (t + 1), 20 + 6 * t + 50 * (t % 2)),
+        "sawtooth",
+        "steady",
+    );
 }
 
 #[test]
 fn an_8_mib_leak_stands_out_beside_200_mib_that_stay() {
     // statistics.md §3: as independent samples z would be 0.6, within one process it is 4.
-    let site: (&str, i64, Path10) =
-        ("main.keep < main.main", 4096, |t| (400 + 2 * t, 400 + 2 * t));
+    let site: (&str, i64, Path10) = ("main.keep < main.main", 4096, |t| {
+        (400 + 2 * t, 400 + 2 * t)
+    });
     let diagnosis = diagnose(&[site], None);
     assert_eq!(diagnosis["verdict"], "leak");
     let growth = &diagnosis["findings"][0]["growth"];
@@ -115,7 +127,12 @@ fn the_leaking_caller_of_a_shared_helper_is_blamed() {
     let honest: (&str, i64, Path10) = (
         "main.newBuffer < main.render < main.serve < main.main",
         2048,
-        |t| (500 * (t + 1), 120 + [0, 2, -2, 1, 0, -1, 2, -2, 1, 0][t as usize]),
+        |t| {
+            (
+                500 * (t + 1),
+                120 + [0, 2, -2, 1, 0, -1, 2, -2, 1, 0][t as usize],
+            )
+        },
     );
     let diagnosis = diagnose(&[STEADY, CHURN, leaking, honest], None);
     assert_eq!(diagnosis["verdict"], "leak");
@@ -125,17 +142,34 @@ fn the_leaking_caller_of_a_shared_helper_is_blamed() {
 #[test]
 fn growth_spread_thinly_under_one_frame_is_found_there() {
     const SITES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
-    let stacks: Vec<String> =
-        SITES.iter().map(|site| format!("main.{site} < main.load < main.main")).collect();
+    let stacks: Vec<String> = SITES
+        .iter()
+        .map(|site| format!("main.{site} < main.load < main.main"))
+        .collect();
     // Two sampled objects a site over the window prove nothing; 24 together do.
     let rows: Vec<(&str, i64, Path10)> = stacks
         .iter()
         .enumerate()
         .map(|(index, stack)| {
             let history: Path10 = match index % 3 {
-                0 => |t| (5 + i64::from(t > 1) + i64::from(t > 5), 5 + i64::from(t > 1) + i64::from(t > 5)),
-                1 => |t| (5 + i64::from(t > 0) + i64::from(t > 7), 5 + i64::from(t > 0) + i64::from(t > 7)),
-                _ => |t| (5 + i64::from(t > 3) + i64::from(t > 6), 5 + i64::from(t > 3) + i64::from(t > 6)),
+                0 => |t| {
+                    (
+                        5 + i64::from(t > 1) + i64::from(t > 5),
+                        5 + i64::from(t > 1) + i64::from(t > 5),
+                    )
+                },
+                1 => |t| {
+                    (
+                        5 + i64::from(t > 0) + i64::from(t > 7),
+                        5 + i64::from(t > 0) + i64::from(t > 7),
+                    )
+                },
+                _ => |t| {
+                    (
+                        5 + i64::from(t > 3) + i64::from(t > 6),
+                        5 + i64::from(t > 3) + i64::from(t > 6),
+                    )
+                },
             };
             (stack.as_str(), 1024, history)
         })
@@ -148,10 +182,16 @@ fn growth_spread_thinly_under_one_frame_is_found_there() {
 
 #[test]
 fn two_causes_are_two_findings() {
-    let one: (&str, i64, Path10) =
-        ("main.keep < main.handle < main.serve < main.main", 512, |t| (9 * t, 9 * t));
-    let other: (&str, i64, Path10) =
-        ("main.remember < main.audit < main.tick < main.main", 256, |t| (7 * t, 7 * t));
+    let one: (&str, i64, Path10) = (
+        "main.keep < main.handle < main.serve < main.main",
+        512,
+        |t| (9 * t, 9 * t),
+    );
+    let other: (&str, i64, Path10) = (
+        "main.remember < main.audit < main.tick < main.main",
+        256,
+        |t| (7 * t, 7 * t),
+    );
     let diagnosis = diagnose(&[STEADY, one, other], None);
     let culprits: Vec<_> = diagnosis["findings"]
         .as_array()
@@ -164,8 +204,10 @@ fn two_causes_are_two_findings() {
 
 #[test]
 fn goroutines_that_pile_up_are_a_leak_though_the_heap_is_quiet() {
-    let diagnosis =
-        diagnose(&[STEADY], Some(|t| goroutine_dump("main.forward", 5 + 12 * t as usize)));
+    let diagnosis = diagnose(
+        &[STEADY],
+        Some(|t| goroutine_dump("main.forward", 5 + 12 * t as usize)),
+    );
     assert_eq!(diagnosis["verdict"], "leak");
     let finding = &diagnosis["findings"][0];
     assert_eq!(finding["goroutines"][0]["before"], 5);
@@ -176,7 +218,8 @@ fn goroutines_that_pile_up_are_a_leak_though_the_heap_is_quiet() {
 
 /// Stacks of a syncer that opens watches, by the frames of public reports.
 const WATCH: &str = "net/http.NewRequestWithContext < k8s.io/client-go/rest.(*Request).Watch < main.(*Syncer).watch < main.main";
-const DIAL: &str = "bufio.NewReaderSize < net/http.(*Transport).dialConn < net/http.(*Transport).dialConnFor";
+const DIAL: &str =
+    "bufio.NewReaderSize < net/http.(*Transport).dialConn < net/http.(*Transport).dialConnFor";
 
 #[test]
 fn a_hot_rewatch_loop_is_told_by_its_churn() {
@@ -192,7 +235,10 @@ fn a_hot_rewatch_loop_is_told_by_its_churn() {
     assert_eq!(culprit_of_first(&diagnosis), "main.(*Syncer).watch");
     // The same heap, but the watches stay: the old ones are the trouble, not the churn.
     let dump = |t: i64| {
-        goroutine_dump("k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive", 3 + 30 * t as usize)
+        goroutine_dump(
+            "k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive",
+            3 + 30 * t as usize,
+        )
     };
     let diagnosis = diagnose(&rows, Some(dump));
     let finding = &diagnosis["findings"][0];
@@ -217,21 +263,33 @@ fn what_only_goroutines_could_tell_is_said_when_they_are_missing() {
 #[test]
 fn every_output_keeps_its_schema() {
     let check = |schema: &str, arguments: &[&str]| {
-        let output = heapdrift().args(arguments).args(["-f", "json"]).output().unwrap();
+        let output = heapdrift()
+            .args(arguments)
+            .args(["-f", "json"])
+            .output()
+            .unwrap();
         let schema: Value = serde_json::from_str(schema).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
         let instance = json(&output);
-        let errors: Vec<String> =
-            validator.iter_errors(&instance).map(|error| error.to_string()).collect();
+        let errors: Vec<String> = validator
+            .iter_errors(&instance)
+            .map(|error| error.to_string())
+            .collect();
         assert!(errors.is_empty(), "{arguments:?}: {errors:?}");
     };
     for case in support::cases() {
         let dir = case.dir.to_str().unwrap();
         let files = case.part(&case.stems());
-        let heap = files.iter().find(|f| f.to_string_lossy().contains(".heap.")).unwrap();
+        let heap = files
+            .iter()
+            .find(|f| f.to_string_lossy().contains(".heap."))
+            .unwrap();
         let last = case.part(&case.stems()[9..]).swap_remove(0);
         let (heap, last) = (heap.to_str().unwrap(), last.to_str().unwrap());
-        check(heapdrift::report::DIAGNOSIS_SCHEMA, &["diagnose", dir, "--limit", "4GiB"]);
+        check(
+            heapdrift::report::DIAGNOSIS_SCHEMA,
+            &["diagnose", dir, "--limit", "4GiB"],
+        );
         check(heapdrift::report::DIAGNOSIS_SCHEMA, &["diagnose", heap]);
         check(heapdrift::report::DIFF_SCHEMA, &["diff", heap, last]);
         check(heapdrift::report::TOP_SCHEMA, &["top", heap]);

@@ -14,7 +14,10 @@ use support::{cases, heapdrift, json, public_profiles};
 type Rows = BTreeMap<String, (i64, i64)>;
 
 fn has_go() -> bool {
-    let found = Command::new("go").arg("version").output().is_ok_and(|o| o.status.success());
+    let found = Command::new("go")
+        .arg("version")
+        .output()
+        .is_ok_and(|o| o.status.success());
     if !found {
         eprintln!("SKIPPED: Go is not installed, so nothing was compared with go tool pprof");
     }
@@ -25,20 +28,33 @@ fn has_go() -> bool {
 fn pprof_top(files: &[&Path]) -> Option<Rows> {
     let mut command = Command::new("go");
     command.args([
-        "tool", "pprof", "-top", "-unit=B", "-nodefraction=0", "-edgefraction=0",
-        "-nodecount=1000000", "-sample_index=inuse_space", "-symbolize=none",
+        "tool",
+        "pprof",
+        "-top",
+        "-unit=B",
+        "-nodefraction=0",
+        "-edgefraction=0",
+        "-nodecount=1000000",
+        "-sample_index=inuse_space",
+        "-symbolize=none",
     ]);
     if let [before, after] = files {
         command.arg("-diff_base").arg(before).arg(after);
     } else {
         command.arg(files[0]);
     }
-    let output = command.env("PPROF_TMPDIR", std::env::temp_dir()).output().unwrap();
+    let output = command
+        .env("PPROF_TMPDIR", std::env::temp_dir())
+        .output()
+        .unwrap();
     if !output.status.success() {
         return None;
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let rows = text.lines().skip_while(|line| !line.trim_start().starts_with("flat ")).skip(1);
+    let rows = text
+        .lines()
+        .skip_while(|line| !line.trim_start().starts_with("flat "))
+        .skip(1);
     let mut parsed = Rows::new();
     for line in rows {
         let mut rest = line.trim_start();
@@ -49,7 +65,9 @@ fn pprof_top(files: &[&Path]) -> Option<Rows> {
             rest = rest[end..].trim_start();
         }
         let bytes = |word: &str| word.trim_end_matches('B').parse::<i64>().unwrap();
-        let name = rest.trim_end_matches(" (inline)").trim_end_matches(" (partial-inline)");
+        let name = rest
+            .trim_end_matches(" (inline)")
+            .trim_end_matches(" (partial-inline)");
         let entry = parsed.entry(name.to_owned()).or_default();
         entry.0 += bytes(words[0]);
         entry.1 += bytes(words[3]);
@@ -59,7 +77,12 @@ fn pprof_top(files: &[&Path]) -> Option<Rows> {
 }
 
 fn run(arguments: &[&str], files: &[&Path]) -> Option<Value> {
-    let output = heapdrift().args(arguments).args(files).args(["-f", "json"]).output().unwrap();
+    let output = heapdrift()
+        .args(arguments)
+        .args(files)
+        .args(["-f", "json"])
+        .output()
+        .unwrap();
     output.status.success().then(|| json(&output))
 }
 
@@ -72,7 +95,9 @@ fn our_top(file: &Path) -> Option<Rows> {
     let mut rows = Rows::new();
     for row in top["rows"].as_array().unwrap() {
         // pprof's top merges functions of one name in several files.
-        let entry = rows.entry(row["function"].as_str().unwrap().to_owned()).or_default();
+        let entry = rows
+            .entry(row["function"].as_str().unwrap().to_owned())
+            .or_default();
         entry.0 += number(row, "flat_bytes");
         entry.1 += number(row, "cum_bytes");
     }
@@ -83,8 +108,9 @@ fn our_diff(before: &Path, after: &Path) -> Option<BTreeMap<String, i64>> {
     let diff = run(&["diff", "--force"], &[before, after])?;
     let mut rows = BTreeMap::new();
     for row in diff["rows"].as_array().unwrap() {
-        *rows.entry(row["function"].as_str().unwrap().to_owned()).or_insert(0) +=
-            number(row, "delta_bytes");
+        *rows
+            .entry(row["function"].as_str().unwrap().to_owned())
+            .or_insert(0) += number(row, "delta_bytes");
     }
     rows.retain(|_, delta| *delta != 0);
     Some(rows)
@@ -92,7 +118,10 @@ fn our_diff(before: &Path, after: &Path) -> Option<BTreeMap<String, i64>> {
 
 /// Names as pprof prints them: an address without a name is padded and not called a function.
 fn is_named(name: &str) -> bool {
-    name != "<unknown>" && !name.starts_with("0x") && !name.starts_with('[') && !name.starts_with("00000")
+    name != "<unknown>"
+        && !name.starts_with("0x")
+        && !name.starts_with('[')
+        && !name.starts_with("00000")
 }
 
 fn heaps_of(dir: &Path) -> Vec<PathBuf> {
@@ -114,7 +143,9 @@ fn compare_top(file: &Path) -> bool {
         return false;
     };
     let named = |rows: Rows| -> Rows {
-        rows.into_iter().filter(|(name, _)| is_named(name)).collect()
+        rows.into_iter()
+            .filter(|(name, _)| is_named(name))
+            .collect()
     };
     let flat = |rows: &Rows| rows.values().map(|(flat, _)| flat).sum::<i64>();
     assert_eq!(flat(&theirs), flat(&ours), "{}: totals", file.display());
@@ -135,8 +166,10 @@ fn compare_diff(before: &Path, after: &Path) -> bool {
         .map(|(name, (flat, _))| (name, flat))
         .filter(|(name, flat)| *flat != 0 && is_named(name))
         .collect();
-    let ours: BTreeMap<String, i64> =
-        ours.into_iter().filter(|(name, _)| is_named(name)).collect();
+    let ours: BTreeMap<String, i64> = ours
+        .into_iter()
+        .filter(|(name, _)| is_named(name))
+        .collect();
     assert_eq!(theirs, ours, "{} to {}", before.display(), after.display());
     true
 }
@@ -149,16 +182,24 @@ fn every_fixture_agrees_with_pprof() {
     let (mut tops, mut diffs) = (0, 0);
     for case in cases() {
         let heaps = heaps_of(&case.dir);
-        let protos: Vec<&PathBuf> =
-            heaps.iter().filter(|path| path.to_string_lossy().contains(".heap.")).collect();
+        let protos: Vec<&PathBuf> = heaps
+            .iter()
+            .filter(|path| path.to_string_lossy().contains(".heap."))
+            .collect();
         // A text form of each case as well; all of them would take minutes.
-        let text = heaps.iter().find(|path| path.to_string_lossy().contains(".memory."));
+        let text = heaps
+            .iter()
+            .find(|path| path.to_string_lossy().contains(".memory."));
         for file in protos.iter().copied().chain(text) {
             assert!(compare_top(file), "{} was not read by both", file.display());
             tops += 1;
         }
         for pair in [[0, 1], [0, protos.len() - 1]] {
-            assert!(compare_diff(protos[pair[0]], protos[pair[1]]), "{}", case.name);
+            assert!(
+                compare_diff(protos[pair[0]], protos[pair[1]]),
+                "{}",
+                case.name
+            );
             diffs += 1;
         }
     }
@@ -171,7 +212,11 @@ fn every_public_profile_agrees_with_pprof() {
         return;
     };
     let (mut tops, mut diffs, mut unread) = (0, 0, Vec::new());
-    for dir in public.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+    for dir in public
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
         if !dir.is_dir() {
             continue;
         }
@@ -186,6 +231,11 @@ fn every_public_profile_agrees_with_pprof() {
             diffs += usize::from(compare_diff(&pair[0], &pair[1]));
         }
     }
-    eprintln!("compared with go tool pprof: {tops} tops, {diffs} diffs; not read by both: {unread:?}");
-    assert!(tops >= 16 && diffs >= 12, "{tops} tops and {diffs} diffs only");
+    eprintln!(
+        "compared with go tool pprof: {tops} tops, {diffs} diffs; not read by both: {unread:?}"
+    );
+    assert!(
+        tops >= 16 && diffs >= 12,
+        "{tops} tops and {diffs} diffs only"
+    );
 }

@@ -57,7 +57,12 @@ fn the_examples_are_true() {
 #[test]
 fn it_says_every_command_and_exit_code() {
     let readme = fs::read_to_string(project().join("README.md")).unwrap();
-    for word in ["heapdrift diagnose", "heapdrift diff", "heapdrift top", "heapdrift explain"] {
+    for word in [
+        "heapdrift diagnose",
+        "heapdrift diff",
+        "heapdrift top",
+        "heapdrift explain",
+    ] {
         assert!(readme.contains(word), "{word}");
     }
     for code in ["| 0 |", "| 1 |", "| 2 |", "| 3 |"] {
@@ -69,5 +74,9 @@ fn it_says_every_command_and_exit_code() {
 fn the_corpus_is_as_large_as_it_says() {
     let cases = support::cases();
     let leaks = cases.iter().filter(|case| case.label == "leak").count();
-    assert_eq!((leaks, cases.len() - leaks), (4, 4), "the README speaks of four and four");
+    assert_eq!(
+        (leaks, cases.len() - leaks),
+        (4, 4),
+        "the README speaks of four and four"
+    );
 }

@@ -1,7 +1,9 @@
 //! Synthetic profiles of a given size, and medians of repeated runs.
 
 use flate2::{Compression, write::GzEncoder};
-use pprof::protos::{Function, Label, Line, Location, Mapping, Message, Profile, Sample, ValueType};
+use pprof::protos::{
+    Function, Label, Line, Location, Mapping, Message, Profile, Sample, ValueType,
+};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -31,9 +33,17 @@ pub struct Synthetic {
 
 impl Synthetic {
     /// The large pair: about 260,000 samples, depth about 25, 15 MB raw.
-    pub const LARGE: Self = Self { samples: 260_000, depth: 25, functions: 6_000 };
+    pub const LARGE: Self = Self {
+        samples: 260_000,
+        depth: 25,
+        functions: 6_000,
+    };
     /// About 100 kB compressed.
-    pub const SMALL: Self = Self { samples: 5_000, depth: 20, functions: 2_000 };
+    pub const SMALL: Self = Self {
+        samples: 5_000,
+        depth: 20,
+        functions: 2_000,
+    };
 
     /// The raw protobuf at time `step`: what is in use grows a little from step to step, and
     /// locations are numbered anew, as in two files of a real process.
@@ -43,20 +53,38 @@ impl Synthetic {
             strings.push(text.to_owned());
             (strings.len() - 1) as i64
         };
-        let kinds = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"];
+        let kinds = [
+            "alloc_objects",
+            "alloc_space",
+            "inuse_objects",
+            "inuse_space",
+        ];
         let (count, bytes) = (intern("count"), intern("bytes"));
         let sample_type = kinds
             .map(|kind| ValueType {
                 ty: intern(kind),
-                unit: if kind.ends_with("objects") { count } else { bytes },
+                unit: if kind.ends_with("objects") {
+                    count
+                } else {
+                    bytes
+                },
             })
             .to_vec();
         let space = intern("space");
         let names: Vec<(i64, i64)> = (0..self.functions)
             .map(|i| {
                 let package = i / 40;
-                let name = intern(&format!("example.com/service/pkg{package}.(*Type{}).Method{i}", i % 7));
-                (name, intern(&format!("example.com/service/pkg{package}/file{}.go", i % 5)))
+                let name = intern(&format!(
+                    "example.com/service/pkg{package}.(*Type{}).Method{i}",
+                    i % 7
+                ));
+                (
+                    name,
+                    intern(&format!(
+                        "example.com/service/pkg{package}/file{}.go",
+                        i % 5
+                    )),
+                )
             })
             .collect();
         // Two call sites in each function; each calls one of three others, one of them
@@ -73,7 +101,10 @@ impl Synthetic {
                 id: location_id(location),
                 mapping_id: 1,
                 address: 0x40_0000 + location * 16,
-                line: vec![Line { function_id: location / 2 + 1, line: 10 + location as i64 % 90 }],
+                line: vec![Line {
+                    function_id: location / 2 + 1,
+                    line: 10 + location as i64 % 90,
+                }],
                 is_folded: false,
             })
             .collect();
@@ -98,7 +129,11 @@ impl Synthetic {
                 let site = u64::from(numbers.below(4) == 0);
                 path.push(callee(caller, numbers.below(8)) + site);
             }
-            let location_id = path.iter().rev().map(|&location| location_id(location)).collect();
+            let location_id = path
+                .iter()
+                .rev()
+                .map(|&location| location_id(location))
+                .collect();
             let size = 16 << numbers.below(9);
             let (objects, kept) = (1 + numbers.below(40) as i64, numbers.below(10) as i64);
             let allocated = objects * 300 + step as i64 * (index as i64 % 3) * 100;
@@ -111,18 +146,29 @@ impl Synthetic {
                     inuse,
                     inuse * size,
                 ],
-                label: vec![Label { key: bytes, str: 0, num: size, num_unit: 0 }],
+                label: vec![Label {
+                    key: bytes,
+                    str: 0,
+                    num: size,
+                    num_unit: 0,
+                }],
             });
         }
         let profile = Profile {
             sample_type,
             sample,
-            mapping: vec![Mapping { id: 1, ..Mapping::default() }],
+            mapping: vec![Mapping {
+                id: 1,
+                ..Mapping::default()
+            }],
             location,
             function,
             string_table: strings,
             time_nanos: 1_700_000_000_000_000_000 + step as i64 * 60_000_000_000,
-            period_type: Some(ValueType { ty: space, unit: bytes }),
+            period_type: Some(ValueType {
+                ty: space,
+                unit: bytes,
+            }),
             period: 524_288,
             ..Profile::default()
         };

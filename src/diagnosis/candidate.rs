@@ -65,7 +65,10 @@ pub(super) fn heap_candidates(
         });
     };
     let of_kind = |wanted: fn(UnitKind) -> bool| {
-        tested.units.iter().filter(move |unit| unit.grew && wanted(unit.kind))
+        tested
+            .units
+            .iter()
+            .filter(move |unit| unit.grew && wanted(unit.kind))
     };
     for unit in of_kind(|kind| matches!(kind, UnitKind::Orderer(_))) {
         take(&unit.buckets, &mut taken);
@@ -99,7 +102,10 @@ pub(super) fn blind_candidates(history: &History, sites: &SiteIndex) -> HeapCand
     for &bucket in history.active() {
         let stack = history.buckets()[bucket as usize].stack;
         if let Some(frame) = sites.orderer(stack) {
-            groups.entry(sites.canon(frame.function)).or_default().push(bucket);
+            groups
+                .entry(sites.canon(frame.function))
+                .or_default()
+                .push(bucket);
         }
     }
     let heap: f64 = (0..history.buckets().len() as u32)
@@ -124,7 +130,8 @@ pub(super) fn crowd_candidates(crowds: &Crowds) -> Vec<CrowdCandidate> {
         .enumerate()
         .filter_map(|(index, crowd)| {
             let reading = read_growth(&crowd.counts, crowds.seconds.as_deref())?;
-            matches!(reading.shape, Shape::Sustained | Shape::Open).then_some((index, reading.shape))
+            matches!(reading.shape, Shape::Sustained | Shape::Open)
+                .then_some((index, reading.shape))
         })
         .collect();
     let growth = |index: usize| crowds.crowds[index].growth();
@@ -157,7 +164,11 @@ pub(super) fn growth_of(history: &History, buckets: &[u32]) -> f64 {
 }
 
 fn without(buckets: &[u32], taken: &HashSet<u32>) -> Vec<u32> {
-    buckets.iter().copied().filter(|bucket| !taken.contains(bucket)).collect()
+    buckets
+        .iter()
+        .copied()
+        .filter(|bucket| !taken.contains(bucket))
+        .collect()
 }
 
 fn still_grew(history: &History, buckets: &[u32], tested: &TestedUnits) -> bool {
@@ -194,7 +205,10 @@ fn join_alike(
     let mut joined: Vec<(HeapCandidate, Vec<CanonId>)> = Vec::new();
     for candidate in found {
         let frames = typical_frames(&candidate, history, sites);
-        match joined.iter_mut().find(|(_, known)| is_alike(known, &frames)) {
+        match joined
+            .iter_mut()
+            .find(|(_, known)| is_alike(known, &frames))
+        {
             Some((first, _)) => {
                 first.buckets = super::sorted_union(&first.buckets, &candidate.buckets);
             }
@@ -215,16 +229,15 @@ fn is_alike(a: &[CanonId], b: &[CanonId]) -> bool {
     if (a.len().min(b.len()) as f64) < SHARED_FRAMES * longer as f64 || longer == 0 {
         return false;
     }
-    let shared = a.iter().filter(|frame| b.binary_search(frame).is_ok()).count();
+    let shared = a
+        .iter()
+        .filter(|frame| b.binary_search(frame).is_ok())
+        .count();
     shared as f64 >= SHARED_FRAMES * longer as f64
 }
 
 /// Functions, neither runtime nor producers, in ascending order, above most of a candidate's growth.
-fn typical_frames(
-    candidate: &HeapCandidate,
-    history: &History,
-    sites: &SiteIndex,
-) -> Vec<CanonId> {
+fn typical_frames(candidate: &HeapCandidate, history: &History, sites: &SiteIndex) -> Vec<CanonId> {
     let last = history.points().saturating_sub(1);
     let mut weights: HashMap<CanonId, f64> = HashMap::new();
     let mut total = 0.0;

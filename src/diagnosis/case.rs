@@ -21,7 +21,10 @@ pub(super) struct Case<'a> {
 impl<'a> Case<'a> {
     /// The run's snapshots in time order.
     pub fn snapshots(&self) -> impl DoubleEndedIterator<Item = &'a Snapshot> + '_ {
-        self.run.snapshots.iter().map(|&index| &self.series.snapshots[index])
+        self.run
+            .snapshots
+            .iter()
+            .map(|&index| &self.series.snapshots[index])
     }
 
     /// Whether there is only one moment to look at.
@@ -54,7 +57,9 @@ impl<'a> Case<'a> {
 
     /// The runtime's figures of the first and the last snapshot that has them.
     pub fn memories(&self) -> Option<(&'a MemoryStats, &'a MemoryStats)> {
-        let mut all = self.snapshots().filter_map(|snapshot| snapshot.memory.as_ref());
+        let mut all = self
+            .snapshots()
+            .filter_map(|snapshot| snapshot.memory.as_ref());
         let first = all.next()?;
         Some((first, all.next_back().unwrap_or(first)))
     }

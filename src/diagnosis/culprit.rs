@@ -45,8 +45,15 @@ pub(super) fn blame(
 ) -> Option<Blame> {
     let is_single = between.0 == between.1;
     let growth_of = |bucket: u32| {
-        let (before, after) = (history.inuse(between.0, bucket), history.inuse(between.1, bucket));
-        if is_single { after as f64 } else { (after - before).max(0) as f64 }
+        let (before, after) = (
+            history.inuse(between.0, bucket),
+            history.inuse(between.1, bucket),
+        );
+        if is_single {
+            after as f64
+        } else {
+            (after - before).max(0) as f64
+        }
     };
     let mut tallies: HashMap<CanonId, Tally> = HashMap::new();
     let mut total = 0.0;
@@ -87,7 +94,11 @@ pub(super) fn blame(
         .map(score)
         .fold(0.0, f64::max);
     let blames_application = best_application >= APPLICATION_BONUS * best;
-    let bar = if blames_application { best_application } else { best };
+    let bar = if blames_application {
+        best_application
+    } else {
+        best
+    };
     let leaf_most = tallies
         .iter()
         .filter(|(_, tally)| !blames_application || tally.class == FrameClass::Application)
@@ -121,13 +132,17 @@ fn add_steady(
         false => HashSet::new(),
     };
     for bucket in 0..history.buckets().len() as u32 {
-        let steady = history.inuse(first, bucket).min(history.inuse(last, bucket)) as f64;
+        let steady = history
+            .inuse(first, bucket)
+            .min(history.inuse(last, bucket)) as f64;
         if steady <= 0.0 || own.contains(&bucket) {
             continue;
         }
         let stack = history.buckets()[bucket as usize].stack;
-        let functions: HashSet<CanonId> =
-            sites.frames(stack).map(|frame| sites.canon(frame.function)).collect();
+        let functions: HashSet<CanonId> = sites
+            .frames(stack)
+            .map(|frame| sites.canon(frame.function))
+            .collect();
         for function in functions {
             if let Some(tally) = tallies.get_mut(&function) {
                 tally.steady += steady;
@@ -144,7 +159,9 @@ pub(super) fn path_from(
 ) -> Vec<String> {
     let canon = sites.canon(frame.function);
     let position = |stack| {
-        sites.frames(stack).position(|frame| sites.canon(frame.function) == canon)
+        sites
+            .frames(stack)
+            .position(|frame| sites.canon(frame.function) == canon)
     };
     let heaviest = stacks
         .filter(|(stack, _)| position(*stack).is_some())

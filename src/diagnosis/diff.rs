@@ -29,9 +29,10 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
             found: with_heap.len(),
         });
     };
-    let run = series.runs.iter().find(|run| {
-        run.snapshots.contains(first) && run.snapshots.contains(second)
-    });
+    let run = series
+        .runs
+        .iter()
+        .find(|run| run.snapshots.contains(first) && run.snapshots.contains(second));
     let Some(run) = run else {
         return Err(strangers(series, *first, *second));
     };
@@ -44,7 +45,13 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
         .par_iter()
         .map(|(frame, numbers)| {
             let evidence = history.evidence(numbers, 0, 1);
-            let row = write_row(&history, &series.symbols, *frame, numbers, evidence.as_ref());
+            let row = write_row(
+                &history,
+                &series.symbols,
+                *frame,
+                numbers,
+                evidence.as_ref(),
+            );
             (evidence, row)
         })
         .unzip();
@@ -56,10 +63,13 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
             .then(b.after_bytes.cmp(&a.after_bytes))
             .then_with(|| (&a.function, &a.file, a.line).cmp(&(&b.function, &b.file, b.line)))
     });
-    let total = evidence.iter().flatten().fold(Evidence::default(), |mut total, row| {
-        total.merge(row);
-        total
-    });
+    let total = evidence
+        .iter()
+        .flatten()
+        .fold(Evidence::default(), |mut total, row| {
+            total.merge(row);
+            total
+        });
     let (before, after) = (&series.snapshots[*first], &series.snapshots[*second]);
     Ok(Diff {
         schema_version: SCHEMA_VERSION,
@@ -87,7 +97,9 @@ fn group_by_leaf(history: &History, symbols: &SymbolTable) -> Vec<(Option<Frame>
         if history.inuse(0, number) == 0 && history.inuse(1, number) == 0 {
             continue;
         }
-        let leaf = symbols.stack(history.buckets()[number as usize].stack).next();
+        let leaf = symbols
+            .stack(history.buckets()[number as usize].stack)
+            .next();
         groups[leaf.map_or(symbols.frame_count(), FrameId::index)].push(number);
     }
     let frames = (0..symbols.frame_count() as u32).map(|id| Some(symbols.frame(FrameId(id))));
@@ -114,20 +126,24 @@ fn write_row(
 ) -> DiffRow {
     // Bytes and objects, before and after.
     let [before, after] = [0, 1].map(|point| {
-        numbers.iter().fold((0i64, 0i64), |(bytes, objects), &number| {
-            let values = history.values(point, number);
-            (
-                bytes.saturating_add(values.inuse_space),
-                objects.saturating_add(values.inuse_objects),
-            )
-        })
+        numbers
+            .iter()
+            .fold((0i64, 0i64), |(bytes, objects), &number| {
+                let values = history.values(point, number);
+                (
+                    bytes.saturating_add(values.inuse_space),
+                    objects.saturating_add(values.inuse_objects),
+                )
+            })
     });
     let size_of = |number: &u32| history.buckets()[*number as usize].size;
     let first_size = numbers.first().map_or(0, size_of);
     let is_uniform = first_size > 0 && numbers.iter().all(|number| size_of(number) == first_size);
     let name = frame.map(|frame| FrameName::of(symbols, frame));
     DiffRow {
-        function: name.as_ref().map_or_else(|| "(no stack)".to_owned(), |n| n.function.clone()),
+        function: name
+            .as_ref()
+            .map_or_else(|| "(no stack)".to_owned(), |n| n.function.clone()),
         file: name.as_ref().and_then(|name| name.file.clone()),
         line: name.and_then(|name| name.line),
         object_size: is_uniform.then_some(first_size),
@@ -158,9 +174,13 @@ fn one_sided_p(evidence: &Evidence) -> f64 {
 /// number of tests.
 fn judge(rows: &mut [DiffRow], evidence: &[Option<Evidence>]) -> usize {
     let can_reach = |evidence: &Option<Evidence>| {
-        evidence.as_ref().is_some_and(|evidence| evidence.can_reach(FALSE_DISCOVERY_RATE / 2.0))
+        evidence
+            .as_ref()
+            .is_some_and(|evidence| evidence.can_reach(FALSE_DISCOVERY_RATE / 2.0))
     };
-    let tested: Vec<usize> = (0..rows.len()).filter(|&row| can_reach(&evidence[row])).collect();
+    let tested: Vec<usize> = (0..rows.len())
+        .filter(|&row| can_reach(&evidence[row]))
+        .collect();
     let two_sided: Vec<f64> = tested
         .iter()
         .map(|&row| rows[row].p_value.map_or(1.0, |p| (2.0 * p).min(1.0)))
@@ -170,7 +190,10 @@ fn judge(rows: &mut [DiffRow], evidence: &[Option<Evidence>]) -> usize {
             row.verdict = RowVerdict::WithinNoise;
         }
     }
-    for (&row, is_real) in tested.iter().zip(benjamini_hochberg(&two_sided, FALSE_DISCOVERY_RATE)) {
+    for (&row, is_real) in tested
+        .iter()
+        .zip(benjamini_hochberg(&two_sided, FALSE_DISCOVERY_RATE))
+    {
         if is_real {
             rows[row].verdict = match rows[row].delta_bytes {
                 delta if delta < 0 => RowVerdict::Shrank,

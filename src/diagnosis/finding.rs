@@ -52,8 +52,8 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     .flatten()
     .max()
     .unwrap_or(FindingVerdict::Growing);
-    let growth = (!buckets.is_empty() && case.history.points() > 1)
-        .then(|| measure(case, &buckets));
+    let growth =
+        (!buckets.is_empty() && case.history.points() > 1).then(|| measure(case, &buckets));
     let stacks = weigh(case, &buckets);
     let culprit = find_culprit(case, view, parts, &buckets, &stacks);
     let (sites, sites_unshown) = list_sites(case, &buckets);
@@ -65,7 +65,11 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
         }
         let crowds = case.crowds.crowds.iter();
         let seen = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
-        path_from(case.sites, *frame, crowds.map(|crowd| (crowd.stack, seen(&crowd.counts))))
+        path_from(
+            case.sites,
+            *frame,
+            crowds.map(|crowd| (crowd.stack, seen(&crowd.counts))),
+        )
     });
     let mut evidence = Vec::new();
     evidence.extend(sentences::of_crowds(case, parts));
@@ -77,10 +81,18 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     if let Some(matched) = &parts.matched {
         evidence.extend(matched.evidence.iter().cloned());
     }
-    let last: f64 = case.history.series(&all_buckets(case)).last().copied().unwrap_or(0.0);
+    let last: f64 = case
+        .history
+        .series(&all_buckets(case))
+        .last()
+        .copied()
+        .unwrap_or(0.0);
     let held: f64 = sites.iter().map(|site| site.after).sum();
     Finding {
-        pattern: parts.matched.as_ref().map(|found| found.pattern.name.clone()),
+        pattern: parts
+            .matched
+            .as_ref()
+            .map(|found| found.pattern.name.clone()),
         title: texts.title,
         verdict,
         confidence: confidence(case, verdict, parts, growth.as_ref()),
@@ -110,19 +122,24 @@ pub(super) fn all_buckets(case: &Case) -> Vec<u32> {
 pub(super) fn heap_shape(case: &Case, buckets: &[u32]) -> ShapeReading {
     let history = case.history;
     let values = history.series(buckets);
-    read_shape(&values, history.seconds(), history.distinct(), |from, to| {
-        match history.evidence(buckets, from, to) {
-            Some(evidence) => BlockTest {
-                is_significant: evidence.p_value() <= 0.05,
-                sd: evidence.sd_bytes(),
-            },
-            // Without an error estimate persistence is all there is.
-            None => BlockTest {
-                is_significant: values[to] > values[from],
-                sd: 0.0,
-            },
-        }
-    })
+    read_shape(
+        &values,
+        history.seconds(),
+        history.distinct(),
+        |from, to| {
+            match history.evidence(buckets, from, to) {
+                Some(evidence) => BlockTest {
+                    is_significant: evidence.p_value() <= 0.05,
+                    sd: evidence.sd_bytes(),
+                },
+                // Without an error estimate persistence is all there is.
+                None => BlockTest {
+                    is_significant: values[to] > values[from],
+                    sd: 0.0,
+                },
+            }
+        },
+    )
 }
 
 fn heap_verdict(case: &Case, reading: &ShapeReading) -> FindingVerdict {
@@ -154,7 +171,9 @@ pub(super) fn measure(case: &Case, buckets: &[u32]) -> FindingGrowth {
     let evidence = history.evidence(buckets, 0, last);
     let series = history.series(buckets);
     let plain = series.last().copied().unwrap_or(0.0) - series.first().copied().unwrap_or(0.0);
-    let bytes = evidence.as_ref().map_or(plain, |evidence| evidence.delta_bytes());
+    let bytes = evidence
+        .as_ref()
+        .map_or(plain, |evidence| evidence.delta_bytes());
     let per_hour = |bytes: f64| case.hours().map(|hours| bytes / hours);
     let ci95 = evidence.as_ref().and_then(|evidence| {
         let (low, high) = evidence.interval95();
@@ -194,7 +213,11 @@ pub(super) fn weigh(case: &Case, buckets: &[u32]) -> HeapView {
         .iter()
         .map(|&number| {
             let bucket = history.buckets()[number as usize];
-            let before = if case.is_single() { 0 } else { history.inuse(0, number) };
+            let before = if case.is_single() {
+                0
+            } else {
+                history.inuse(0, number)
+            };
             WeighedStack {
                 bucket: number,
                 stack: bucket.stack,
@@ -238,12 +261,20 @@ fn find_culprit(
     if let Some(matched) = &parts.matched
         && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks)
     {
-        let seen_in = if blamed.in_goroutine { "goroutine" } else { "heap" };
+        let seen_in = if blamed.in_goroutine {
+            "goroutine"
+        } else {
+            "heap"
+        };
         let basis = format!("the frame that the pattern {} names", matched.pattern.name);
         return written(blamed.frame, seen_in, basis);
     }
     if !parts.grown.is_empty() || parts.crowds.is_empty() {
-        let between = if case.is_single() { (0, 0) } else { (0, case.last()) };
+        let between = if case.is_single() {
+            (0, 0)
+        } else {
+            (0, case.last())
+        };
         let found = blame(case.history, case.sites, buckets, between)?;
         let basis = format!(
             "{:.0} % of this growth passes through it; Ochiai score {:.2}",
@@ -262,7 +293,10 @@ fn list_sites(case: &Case, buckets: &[u32]) -> (Vec<FindingSite>, Unshown) {
     let history = case.history;
     let key_of = |number: u32| {
         let stack = history.buckets()[number as usize].stack;
-        let orderer = case.sites.orderer(stack).map(|f| case.sites.canon(f.function));
+        let orderer = case
+            .sites
+            .orderer(stack)
+            .map(|f| case.sites.canon(f.function));
         (case.sites.site(stack), orderer)
     };
     let wanted: HashSet<_> = buckets.iter().map(|&number| key_of(number)).collect();
@@ -287,7 +321,9 @@ fn list_sites(case: &Case, buckets: &[u32]) -> (Vec<FindingSite>, Unshown) {
     let cut = &sites[sites.len().min(MAX_SITES)..];
     let unshown = Unshown {
         rows: cut.len(),
-        bytes: cut.iter().fold(0.0, |sum, (_, site)| sum + site.delta.unwrap_or(site.after)),
+        bytes: cut
+            .iter()
+            .fold(0.0, |sum, (_, site)| sum + site.delta.unwrap_or(site.after)),
     };
     sites.truncate(MAX_SITES);
     (sites.into_iter().map(|(_, site)| site).collect(), unshown)
@@ -309,7 +345,9 @@ fn write_site(case: &Case, frame: Frame, numbers: &[u32]) -> FindingSite {
             });
             variance.sum::<f64>().sqrt()
         }),
-        false => history.evidence(numbers, 0, case.last()).map(|e| e.sd_bytes()),
+        false => history
+            .evidence(numbers, 0, case.last())
+            .map(|e| e.sd_bytes()),
     };
     let FrameName {
         function,
@@ -337,7 +375,10 @@ fn list_goroutines(case: &Case, crowds: &[usize]) -> Vec<FindingGoroutines> {
         .map(|&index| {
             let crowd = &case.crowds.crowds[index];
             FindingGoroutines {
-                function: case.sites.standing(crowd.stack).map_or_else(String::new, function),
+                function: case
+                    .sites
+                    .standing(crowd.stack)
+                    .map_or_else(String::new, function),
                 created_by: crowd.created_by.map(|id| function(symbols.frame(id))),
                 state: crowd.state().map(|state| symbols.str(state).to_owned()),
                 before: crowd.counts.first().copied().unwrap_or(0),
@@ -371,14 +412,22 @@ fn confidence(
         _ => 0.2,
     };
     let points = case.history.distinct().len().max(case.crowds.points);
-    let long = case.window_seconds().is_some_and(|seconds| seconds >= 600.0);
-    let kept = growth.and_then(|g| g.retention).is_some_and(|kept| kept >= 0.9);
+    let long = case
+        .window_seconds()
+        .is_some_and(|seconds| seconds >= 600.0);
+    let kept = growth
+        .and_then(|g| g.retention)
+        .is_some_and(|kept| kept >= 0.9);
     let bonus = [
         (long, 0.1),
         (points >= 8, 0.05),
         (kept, 0.05),
         (parts.matched.is_some(), 0.09),
     ];
-    let bonus: f64 = bonus.iter().filter(|(holds, _)| *holds).map(|(_, add)| add).sum();
+    let bonus: f64 = bonus
+        .iter()
+        .filter(|(holds, _)| *holds)
+        .map(|(_, add)| add)
+        .sum();
     (100.0 * (start + bonus)).round() / 100.0
 }

@@ -13,9 +13,16 @@ pub(super) fn breakdown(case: &Case) -> Option<MemoryBreakdown> {
     let (_, last) = case.memories()?;
     let sum = |parts: &[Option<u64>]| {
         let known: Vec<u64> = parts.iter().copied().flatten().collect();
-        (!known.is_empty()).then(|| known.iter().fold(0u64, |sum, part| sum.saturating_add(*part)))
+        (!known.is_empty()).then(|| {
+            known
+                .iter()
+                .fold(0u64, |sum, part| sum.saturating_add(*part))
+        })
     };
-    let heap = case.snapshots().rev().find_map(|snapshot| snapshot.heap.as_ref());
+    let heap = case
+        .snapshots()
+        .rev()
+        .find_map(|snapshot| snapshot.heap.as_ref());
     Some(MemoryBreakdown {
         profile_inuse: heap.map(|heap| heap.inuse_bytes()),
         heap_alloc: last.heap_alloc,

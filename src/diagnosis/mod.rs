@@ -27,10 +27,10 @@ use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
 use crate::profile::{HeapColumns, StackId};
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{Run, Series};
+use crate::units::size;
 use case::Case;
 use finding::{Parts, all_buckets, measure, weigh, write_finding};
 use hashbrown::HashSet;
-use crate::units::size;
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -108,7 +108,10 @@ pub fn diagnose(
         });
     };
     refuse_strangers(series, run)?;
-    let sites = SiteIndex::new(&series.symbols, &Classifier::new(options.app_modules.clone()));
+    let sites = SiteIndex::new(
+        &series.symbols,
+        &Classifier::new(options.app_modules.clone()),
+    );
     let columns = comparable_columns(series, run, || sites.stacks_by_name());
     let history = History::new(&points(series, run, &columns), run.is_one_process);
     let goroutines: Vec<_> = run
@@ -201,13 +204,19 @@ fn comparable_columns<'a>(
     run: &Run,
     stacks_by_name: impl FnOnce() -> Vec<StackId>,
 ) -> Vec<Cow<'a, HeapColumns>> {
-    let heaps = || run.snapshots.iter().filter_map(|&index| series.snapshots[index].heap.as_ref());
+    let heaps = || {
+        run.snapshots
+            .iter()
+            .filter_map(|&index| series.snapshots[index].heap.as_ref())
+    };
     let builds: HashSet<&str> = heaps().map(|heap| heap.build_id.as_str()).collect();
     if builds.len() <= 1 {
         return heaps().map(|heap| Cow::Borrowed(&heap.columns)).collect();
     }
     let key_of = stacks_by_name();
-    heaps().map(|heap| Cow::Owned(heap.columns.rekey(&key_of))).collect()
+    heaps()
+        .map(|heap| Cow::Owned(heap.columns.rekey(&key_of)))
+        .collect()
 }
 
 /// One point of history per heap profile of the run.
@@ -259,8 +268,12 @@ fn growth_findings(
         let best = matched.next();
         let parts = Parts {
             grown: candidate.buckets,
-            gathered: best.as_ref().map_or_else(Vec::new, |found| found.gathered.clone()),
-            crowds: best.as_ref().map_or_else(Vec::new, |found| found.crowds.clone()),
+            gathered: best
+                .as_ref()
+                .map_or_else(Vec::new, |found| found.gathered.clone()),
+            crowds: best
+                .as_ref()
+                .map_or_else(Vec::new, |found| found.crowds.clone()),
             crowd_shape: None,
             runner_up: matched.next().map(|found| found.pattern.name.clone()),
             matched: best,
@@ -270,7 +283,10 @@ fn growth_findings(
     for candidate in candidate::crowd_candidates(case.crowds) {
         let matches = match_patterns(catalogue, view, None, &everything);
         let is_about = |crowds: &[usize]| candidate.crowds.iter().any(|c| crowds.contains(c));
-        let mut matched = matches.matched.into_iter().filter(|found| is_about(&found.crowds));
+        let mut matched = matches
+            .matched
+            .into_iter()
+            .filter(|found| is_about(&found.crowds));
         let best = matched.next();
         let mut crowds = candidate.crowds.clone();
         crowds.extend(best.iter().flat_map(|found| found.crowds.iter().copied()));
@@ -278,7 +294,9 @@ fn growth_findings(
         crowds.dedup();
         let parts = Parts {
             grown: Vec::new(),
-            gathered: best.as_ref().map_or_else(Vec::new, |found| found.gathered.clone()),
+            gathered: best
+                .as_ref()
+                .map_or_else(Vec::new, |found| found.gathered.clone()),
             crowds,
             crowd_shape: Some(candidate.shape),
             runner_up: matched.next().map(|found| found.pattern.name.clone()),
@@ -297,13 +315,23 @@ fn growth_findings(
             *found = reread(found.pattern, view, &heap, &everything);
         }
     }
-    all_parts.iter().map(|parts| write_finding(case, view, parts)).collect()
+    all_parts
+        .iter()
+        .map(|parts| write_finding(case, view, parts))
+        .collect()
 }
 
 /// Adds `parts` to those of the same pattern, or as parts of their own.
 fn join<'c>(all: &mut Vec<Parts<'c>>, parts: Parts<'c>) {
-    let name = |parts: &Parts| parts.matched.as_ref().map(|found| found.pattern.name.clone());
-    let same = all.iter_mut().find(|known| name(known).is_some() && name(known) == name(&parts));
+    let name = |parts: &Parts| {
+        parts
+            .matched
+            .as_ref()
+            .map(|found| found.pattern.name.clone())
+    };
+    let same = all
+        .iter_mut()
+        .find(|known| name(known).is_some() && name(known) == name(&parts));
     let Some(known) = same else {
         all.push(parts);
         return;
@@ -323,8 +351,9 @@ fn join<'c>(all: &mut Vec<Parts<'c>>, parts: Parts<'c>) {
 
 /// Gives growth without a pattern to the pattern that gathers most of it.
 fn absorb(case: &Case, all: &mut Vec<Parts>) {
-    let (named, plain): (Vec<_>, Vec<_>) =
-        std::mem::take(all).into_iter().partition(|parts| parts.matched.is_some());
+    let (named, plain): (Vec<_>, Vec<_>) = std::mem::take(all)
+        .into_iter()
+        .partition(|parts| parts.matched.is_some());
     *all = named;
     for parts in plain {
         let own = candidate::growth_of(case.history, &parts.grown);
@@ -337,7 +366,11 @@ fn absorb(case: &Case, all: &mut Vec<Parts>) {
                 .collect();
             let is_heap = !parts.grown.is_empty();
             is_heap && candidate::growth_of(case.history, &shared) >= 0.5 * own
-                || !is_heap && parts.crowds.iter().all(|crowd| named.crowds.contains(crowd))
+                || !is_heap
+                    && parts
+                        .crowds
+                        .iter()
+                        .all(|crowd| named.crowds.contains(crowd))
         });
         match home {
             Some(named) => named.grown = sorted_union(&named.grown, &parts.grown),

@@ -31,14 +31,18 @@ pub(super) fn next_steps(
         ));
     } else if has_heap
         && !case.has_enough_cycles()
-        && findings.iter().any(|f| f.verdict == FindingVerdict::Growing)
+        && findings
+            .iter()
+            .any(|f| f.verdict == FindingVerdict::Growing)
     {
         steps.push(
             "the window holds fewer than ten collector cycles: fetch heap?gc=1, which forces one per snapshot, or watch longer"
                 .to_owned(),
         );
     }
-    let is_short = case.window_seconds().is_some_and(|seconds| seconds < LONG_WINDOW_SECONDS);
+    let is_short = case
+        .window_seconds()
+        .is_some_and(|seconds| seconds < LONG_WINDOW_SECONDS);
     if verdict == Verdict::Leak && is_short {
         steps.push(
             "the window is shorter than ten minutes: confirm with one that is longer than any cache takes to fill"
@@ -56,7 +60,10 @@ pub(super) fn next_steps(
             ));
         }
     }
-    if findings.iter().any(|finding| finding.pattern.is_none() && finding.culprit.is_some()) {
+    if findings
+        .iter()
+        .any(|finding| finding.pattern.is_none() && finding.culprit.is_some())
+    {
         steps.push(
             "a heap profile names who allocated, not who keeps: look at what the culprit stores, or at a core dump with viewcore"
                 .to_owned(),

@@ -18,11 +18,7 @@ pub(super) struct Texts {
 
 impl Texts {
     /// The pattern's texts; without a pattern, what can be said honestly of plain growth.
-    pub fn of(
-        parts: &Parts,
-        culprit: Option<&Culprit>,
-        goroutines: &[FindingGoroutines],
-    ) -> Self {
+    pub fn of(parts: &Parts, culprit: Option<&Culprit>, goroutines: &[FindingGoroutines]) -> Self {
         if let Some(matched) = &parts.matched {
             return Self {
                 title: matched.title().to_owned(),
@@ -56,8 +52,11 @@ pub(super) fn of_heap(
     growth: &FindingGrowth,
 ) -> Vec<String> {
     let mut said = Vec::new();
-    let blocks: Vec<String> =
-        reading.blocks.iter().map(|block| signed_size(block.change)).collect();
+    let blocks: Vec<String> = reading
+        .blocks
+        .iter()
+        .map(|block| signed_size(block.change))
+        .collect();
     let blocks = blocks.join(", ");
     match reading.shape {
         Shape::Sustained => said.push(format!(
@@ -72,10 +71,16 @@ pub(super) fn of_heap(
             "memory was given back: it fell by {:.0} % of the growth in between",
             reading.draw_down * 100.0
         )),
-        Shape::Plateauing => said.push(format!("the growth levels off: {blocks} in the thirds of the window")),
+        Shape::Plateauing => said.push(format!(
+            "the growth levels off: {blocks} in the thirds of the window"
+        )),
         Shape::Open if !blocks.is_empty() => said.push(format!(
             "{}thirds of the window grew by {blocks}: not yet a steady slope",
-            if parts.crowd_shape.is_some() { "of the heap alone the " } else { "the " }
+            if parts.crowd_shape.is_some() {
+                "of the heap alone the "
+            } else {
+                "the "
+            }
         )),
         Shape::Open => {}
     }
@@ -113,11 +118,16 @@ pub(super) fn of_crowds(case: &Case, parts: &Parts) -> Vec<String> {
         return Vec::new();
     }
     let sum = |at: fn(&Vec<u64>) -> Option<&u64>| -> u64 {
-        let counts = parts.crowds.iter().map(|&index| &case.crowds.crowds[index].counts);
+        let counts = parts
+            .crowds
+            .iter()
+            .map(|&index| &case.crowds.crowds[index].counts);
         counts.filter_map(at).sum()
     };
     let (first, last) = (sum(|counts| counts.first()), sum(|counts| counts.last()));
-    let over = case.window_seconds().map_or_else(String::new, |s| format!(" over {}", duration(s)));
+    let over = case
+        .window_seconds()
+        .map_or_else(String::new, |s| format!(" over {}", duration(s)));
     let thirds = match parts.crowd_shape {
         Some(Shape::Sustained) => ", more in every third of the window",
         _ => "",

@@ -44,7 +44,13 @@ pub(super) fn suspects(
 }
 
 fn overlap(a: &PatternMatch, b: &PatternMatch) -> bool {
-    let shares_heap = a.met.iter().any(|bucket| b.met.binary_search(bucket).is_ok());
-    let shares_crowd = a.crowds.iter().any(|crowd| b.crowds.binary_search(crowd).is_ok());
+    let shares_heap = a
+        .met
+        .iter()
+        .any(|bucket| b.met.binary_search(bucket).is_ok());
+    let shares_crowd = a
+        .crowds
+        .iter()
+        .any(|crowd| b.crowds.binary_search(crowd).is_ok());
     shares_heap || shares_crowd
 }

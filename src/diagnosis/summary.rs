@@ -2,10 +2,10 @@
 
 use super::case::Case;
 use super::finding::all_buckets;
-use super::{
-    Finding, FindingVerdict, Input, SeriesSummary, Totals, Verdict,
+use super::{Finding, FindingVerdict, Input, SeriesSummary, Totals, Verdict};
+use crate::growth::{
+    FALSE_DISCOVERY_RATE, MIN_POINTS, limit_bytes, objects_needed, standard_error,
 };
-use crate::growth::{FALSE_DISCOVERY_RATE, MIN_POINTS, limit_bytes, objects_needed, standard_error};
 use crate::snapshot::{Run, Series, SourceKind};
 use jiff::Timestamp;
 
@@ -25,7 +25,10 @@ pub(super) fn inputs(series: &Series, run: &Run) -> Vec<Input> {
     let mut inputs = Vec::new();
     for (index, snapshot) in series.snapshots.iter().enumerate() {
         for source in &snapshot.sources {
-            let heap = snapshot.heap.as_ref().filter(|_| source.kind == SourceKind::Heap);
+            let heap = snapshot
+                .heap
+                .as_ref()
+                .filter(|_| source.kind == SourceKind::Heap);
             let crowd = snapshot
                 .goroutines
                 .as_ref()
@@ -41,7 +44,9 @@ pub(super) fn inputs(series: &Series, run: &Run) -> Vec<Input> {
                 warnings: heap
                     .map(|heap| &heap.warnings)
                     .or(crowd.map(|crowd| &crowd.warnings))
-                    .map_or_else(Vec::new, |all| all.iter().map(ToString::to_string).collect()),
+                    .map_or_else(Vec::new, |all| {
+                        all.iter().map(ToString::to_string).collect()
+                    }),
             });
         }
     }
@@ -72,7 +77,9 @@ pub(super) fn series(case: &Case) -> SeriesSummary {
         gc_cycles: case.gc_cycles(),
         repeats: points - gc_points,
         restarts: case.series.runs.len() - 1,
-        sampling_period: first_heap.map(|heap| heap.period).filter(|period| *period > 0),
+        sampling_period: first_heap
+            .map(|heap| heap.period)
+            .filter(|period| *period > 0),
         detection_limit_bytes: detection_limit(case),
         tests: case.tested.tests,
     }

@@ -21,14 +21,21 @@ struct Tally {
 /// # Errors
 /// No heap profile.
 pub fn top(series: &Series) -> Result<Top, NotComparable> {
-    let with_heap = series.snapshots.iter().rev().find_map(|s| Some((s, s.heap.as_ref()?)));
+    let with_heap = series
+        .snapshots
+        .iter()
+        .rev()
+        .find_map(|s| Some((s, s.heap.as_ref()?)));
     let Some((snapshot, heap)) = with_heap else {
         return Err(NotComparable::TooFew {
             needed: 1,
             found: 0,
         });
     };
-    let sampler = heap.has_counts().then(|| Sampler::new(heap.period)).flatten();
+    let sampler = heap
+        .has_counts()
+        .then(|| Sampler::new(heap.period))
+        .flatten();
     let (tallies, total_variance) = tally(heap, &series.symbols, sampler);
     let symbols = &series.symbols;
     let error = |variance: f64| sampler.map(|_| variance.sqrt());
@@ -86,7 +93,9 @@ fn tally(
         total_variance += variance;
         functions.clear();
         functions.extend(
-            symbols.stack(columns.stack[row]).map(|frame| symbols.frame(frame).function),
+            symbols
+                .stack(columns.stack[row])
+                .map(|frame| symbols.frame(frame).function),
         );
         if let Some(leaf) = functions.first() {
             let tally = tallies.entry(*leaf).or_default();

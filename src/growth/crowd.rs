@@ -49,10 +49,7 @@ pub struct Crowds {
 
 impl Crowds {
     /// Gathers the goroutine profiles of a run, in time order.
-    pub fn gather(
-        profiles: &[(&GoroutineProfile, Option<i64>)],
-        sites: &SiteIndex,
-    ) -> Self {
+    pub fn gather(profiles: &[(&GoroutineProfile, Option<i64>)], sites: &SiteIndex) -> Self {
         let mut ids: HashMap<(Vec<CanonId>, Option<CanonId>), usize> = HashMap::new();
         let mut crowds: Vec<Crowd> = Vec::new();
         for (point, (profile, _)) in profiles.iter().enumerate() {
@@ -129,7 +126,12 @@ impl Crowd {
 
     /// The most common state in the last snapshot that has one.
     pub fn state(&self) -> Option<crate::profile::StrId> {
-        let last = self.groups.iter().filter(|(_, g)| g.state.is_some()).map(|(p, _)| *p).max()?;
+        let last = self
+            .groups
+            .iter()
+            .filter(|(_, g)| g.state.is_some())
+            .map(|(p, _)| *p)
+            .max()?;
         let mut states: Vec<(u64, crate::profile::StrId)> = Vec::new();
         for (_, group) in self.groups.iter().filter(|(point, _)| *point == last) {
             let Some(state) = group.state else { continue };
@@ -138,7 +140,10 @@ impl Crowd {
                 None => states.push((group.count, state)),
             }
         }
-        states.into_iter().max_by_key(|(count, _)| *count).map(|(_, state)| state)
+        states
+            .into_iter()
+            .max_by_key(|(count, _)| *count)
+            .map(|(_, state)| state)
     }
 
     /// Longest wait in the last snapshot that tells one, in minutes.

@@ -126,7 +126,9 @@ impl<'a> History<'a> {
     pub fn series(&self, buckets: &[u32]) -> Vec<f64> {
         (0..self.points())
             .map(|point| {
-                let bytes = buckets.iter().map(|&bucket| self.inuse(point, bucket) as f64);
+                let bytes = buckets
+                    .iter()
+                    .map(|&bucket| self.inuse(point, bucket) as f64);
                 bytes.sum()
             })
             .collect()

@@ -25,6 +25,6 @@ pub use detection::{limit_bytes, live_interval95, objects_needed, standard_error
 pub use evidence::{BucketCounts, Evidence};
 pub use history::{History, Point};
 pub use multiplicity::benjamini_hochberg;
-pub use test::{binomial_upper_tail, normal_upper_tail};
 pub use shape::{Block, BlockTest, MIN_POINTS, Shape, ShapeReading, read_shape};
+pub use test::{binomial_upper_tail, normal_upper_tail};
 pub use units::{FALSE_DISCOVERY_RATE, TestedUnits, Unit, UnitKind, test_units};

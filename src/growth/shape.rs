@@ -81,14 +81,21 @@ pub fn read_shape(
     test: impl Fn(usize, usize) -> BlockTest,
 ) -> ShapeReading {
     let clock = |point: usize| seconds.map_or(point as f64, |seconds| seconds[point]);
-    let growth = values.last().zip(values.first()).map_or(0.0, |(last, first)| last - first);
+    let growth = values
+        .last()
+        .zip(values.first())
+        .map_or(0.0, |(last, first)| last - first);
     let (largest, largest_at) = largest_interval(values);
     let mut reading = ShapeReading {
         shape: Shape::Open,
         blocks: Vec::new(),
         largest_interval: if growth > 0.0 { largest / growth } else { 0.0 },
         largest_at,
-        draw_down: if growth > 0.0 { draw_down(values) / growth } else { f64::INFINITY },
+        draw_down: if growth > 0.0 {
+            draw_down(values) / growth
+        } else {
+            f64::INFINITY
+        },
     };
     if reading.draw_down > MAX_DRAW_DOWN {
         reading.shape = Shape::Sawtooth;
@@ -122,7 +129,12 @@ pub fn read_shape(
         let slope_sd = test.sd / (clock(block.to) - clock(block.from)).max(f64::MIN_POSITIVE);
         block.slope + slope_sd < MIN_BLOCK_SLOPE * mean
     };
-    let slow: Vec<bool> = reading.blocks.iter().zip(&tests).map(|(b, t)| is_slow(b, t)).collect();
+    let slow: Vec<bool> = reading
+        .blocks
+        .iter()
+        .zip(&tests)
+        .map(|(b, t)| is_slow(b, t))
+        .collect();
     let significant = |i: usize| tests[i].is_significant;
     reading.shape = if (0..3).all(|i| significant(i) && !slow[i]) {
         Shape::Sustained
@@ -177,10 +189,19 @@ mod tests {
 
     #[test]
     fn shapes_by_hand() {
-        assert_eq!(shape(&[0.0, 10.0, 21.0, 29.0, 41.0, 50.0, 61.0]), Shape::Sustained);
-        assert_eq!(shape(&[0.0, 30.0, 50.0, 62.0, 68.0, 71.0, 72.0]), Shape::Plateauing);
+        assert_eq!(
+            shape(&[0.0, 10.0, 21.0, 29.0, 41.0, 50.0, 61.0]),
+            Shape::Sustained
+        );
+        assert_eq!(
+            shape(&[0.0, 30.0, 50.0, 62.0, 68.0, 71.0, 72.0]),
+            Shape::Plateauing
+        );
         assert_eq!(shape(&[5.0, 5.0, 5.0, 90.0, 90.0, 90.0, 90.0]), Shape::Step);
-        assert_eq!(shape(&[0.0, 50.0, 10.0, 60.0, 5.0, 55.0, 40.0]), Shape::Sawtooth);
+        assert_eq!(
+            shape(&[0.0, 50.0, 10.0, 60.0, 5.0, 55.0, 40.0]),
+            Shape::Sawtooth
+        );
         // Two intervals: the larger one says nothing about a step.
         assert_eq!(shape(&[0.0, 9.0, 10.0]), Shape::Open);
         // It only starts to grow in the end.
@@ -192,7 +213,10 @@ mod tests {
         let distinct = [0, 1, 2, 5, 6, 7, 8, 9];
         let cuts: Vec<_> = thirds(&distinct).collect();
         assert_eq!(cuts, [(0, 2), (2, 7), (7, 9)]);
-        assert_eq!(thirds(&[0, 1, 2, 3]).collect::<Vec<_>>(), [(0, 1), (1, 2), (2, 3)]);
+        assert_eq!(
+            thirds(&[0, 1, 2, 3]).collect::<Vec<_>>(),
+            [(0, 1), (1, 2), (2, 3)]
+        );
     }
 
     #[test]

@@ -114,7 +114,12 @@ fn group_active(history: &History, sites: &SiteIndex) -> Vec<(UnitKind, Vec<u32>
         functions.sort_unstable();
         functions.dedup();
         let subtrees = functions.iter().copied().map(UnitKind::Subtree);
-        for kind in site.into_iter().chain(orderer).chain(subtrees).chain([UnitKind::Total]) {
+        for kind in site
+            .into_iter()
+            .chain(orderer)
+            .chain(subtrees)
+            .chain([UnitKind::Total])
+        {
             groups.entry(kind).or_default().push(number);
         }
     }

@@ -80,7 +80,9 @@ pub fn match_patterns<'c>(
     for pattern in catalogue.patterns() {
         match_one(pattern, view, heap, all, &mut matches);
     }
-    matches.matched.sort_by_key(|found| std::cmp::Reverse(found.pattern.specificity));
+    matches
+        .matched
+        .sort_by_key(|found| std::cmp::Reverse(found.pattern.specificity));
     matches
 }
 
@@ -92,7 +94,12 @@ fn match_one<'c>(
     matches: &mut Matches<'c>,
 ) {
     // Without heap growth of its own a finding must be about goroutines.
-    if heap.is_none() && !pattern.goroutines.iter().any(|condition| condition.is_required(view.is_single)) {
+    if heap.is_none()
+        && !pattern
+            .goroutines
+            .iter()
+            .any(|condition| condition.is_required(view.is_single))
+    {
         return;
     }
     let reading = read_pattern(pattern, view, heap.unwrap_or(all), all);
@@ -143,12 +150,16 @@ fn read_pattern<'c>(
     for condition in &pattern.heap {
         let reading = read_heap(condition, view, heap);
         if condition.gathers {
-            found.gathered.extend(stacks_that_meet(condition, view, all).map(|s| s.bucket));
+            found
+                .gathered
+                .extend(stacks_that_meet(condition, view, all).map(|s| s.bucket));
         }
         if reading.holds {
             held.push(&condition.id);
             found.evidence.push(reading.sentence);
-            found.met.extend(stacks_that_meet(condition, view, heap).map(|s| s.bucket));
+            found
+                .met
+                .extend(stacks_that_meet(condition, view, heap).map(|s| s.bucket));
         } else if condition.required {
             heap_holds = false;
         }
@@ -196,7 +207,11 @@ fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) ->
         bytes += stack.weight;
         stacks += 1;
     }
-    let share = if heap.total > 0.0 { bytes / heap.total } else { 0.0 };
+    let share = if heap.total > 0.0 {
+        bytes / heap.total
+    } else {
+        0.0
+    };
     let least = match view.is_single {
         true => condition.suspect_share,
         false => condition.min_share,
@@ -257,7 +272,10 @@ fn fits_frames(
         {
             return false;
         }
-        if wanted.peek().is_some_and(|expression| view.is_match(expression, frame)) {
+        if wanted
+            .peek()
+            .is_some_and(|expression| view.is_match(expression, frame))
+        {
             wanted.next();
         }
     }
@@ -289,10 +307,11 @@ fn read_goroutines(condition: &GoroutineCondition, view: &EvidenceView) -> Gorou
             continue;
         };
         let inside = view.application_inside(&frames, at);
-        let below_fits = condition
-            .below
-            .as_ref()
-            .is_none_or(|below| frames[..at].iter().any(|&frame| view.is_match(below, frame)));
+        let below_fits = condition.below.as_ref().is_none_or(|below| {
+            frames[..at]
+                .iter()
+                .any(|&frame| view.is_match(below, frame))
+        });
         let without_fits = condition
             .without
             .as_ref()
@@ -351,7 +370,11 @@ fn read_goroutines(condition: &GoroutineCondition, view: &EvidenceView) -> Gorou
             && trend_fits
             && equal_fits
     };
-    reading.standing = if holds { Standing::Holds } else { Standing::Fails };
+    reading.standing = if holds {
+        Standing::Holds
+    } else {
+        Standing::Fails
+    };
     let most = |counts: &BTreeMap<String, u64>| {
         let most = counts.iter().max_by_key(|(_, count)| **count);
         most.map_or_else(|| "unknown".to_owned(), |(state, _)| state.clone())
@@ -359,14 +382,19 @@ fn read_goroutines(condition: &GoroutineCondition, view: &EvidenceView) -> Gorou
     let inside = insides
         .values()
         .max_by_key(|(count, frame)| (*count, *frame))
-        .map_or("", |(_, frame)| view.sites.symbols().function_name(frame.function));
+        .map_or("", |(_, frame)| {
+            view.sites.symbols().function_name(frame.function)
+        });
     reading.sentence = fill(
         &condition.says,
         &[
-            ("count", match counts.first() {
-                Some(first) if !view.is_single => format!("{first} → {last}"),
-                _ => last.to_string(),
-            }),
+            (
+                "count",
+                match counts.first() {
+                    Some(first) if !view.is_single => format!("{first} → {last}"),
+                    _ => last.to_string(),
+                },
+            ),
             ("before", counts.first().copied().unwrap_or(0).to_string()),
             ("after", last.to_string()),
             ("seen", seen.to_string()),
@@ -381,7 +409,10 @@ fn read_goroutines(condition: &GoroutineCondition, view: &EvidenceView) -> Gorou
 fn counts_of(expression: &super::Expression, view: &EvidenceView) -> Vec<u64> {
     let mut counts = vec![0u64; view.crowds.points];
     for crowd in &view.crowds.crowds {
-        if view.position(&view.crowd_frames(crowd), expression).is_some() {
+        if view
+            .position(&view.crowd_frames(crowd), expression)
+            .is_some()
+        {
             for (sum, count) in counts.iter_mut().zip(&crowd.counts) {
                 *sum += count;
             }

@@ -79,13 +79,17 @@ impl<'a> EvidenceView<'a> {
 
     /// The frames of a crowd, leaf first, its creator last.
     pub(super) fn crowd_frames(&self, crowd: &Crowd) -> Vec<Frame> {
-        let creator = crowd.created_by.map(|id: FrameId| self.sites.symbols().frame(id));
+        let creator = crowd
+            .created_by
+            .map(|id: FrameId| self.sites.symbols().frame(id));
         self.sites.frames(crowd.stack).chain(creator).collect()
     }
 
     /// Position of the leaf-most frame that matches.
     pub(super) fn position(&self, frames: &[Frame], expression: &Expression) -> Option<usize> {
-        frames.iter().position(|&frame| self.is_match(expression, frame))
+        frames
+            .iter()
+            .position(|&frame| self.is_match(expression, frame))
     }
 
     /// The application frame nearest to the frame at `of` on its leaf side: the program's own
@@ -150,10 +154,7 @@ impl<'a> EvidenceView<'a> {
         })
     }
 
-    fn heaviest_crowd_frame(
-        &self,
-        pick: impl Fn(&Crowd) -> Option<Frame>,
-    ) -> Option<BlamedFrame> {
+    fn heaviest_crowd_frame(&self, pick: impl Fn(&Crowd) -> Option<Frame>) -> Option<BlamedFrame> {
         let picked = self.crowds.crowds.iter().filter_map(|crowd| {
             let seen: u64 = crowd.counts.iter().sum();
             Some((pick(crowd)?, seen as f64))
@@ -170,14 +171,19 @@ impl<'a> EvidenceView<'a> {
         let mut functions: HashMap<CanonId, f64> = HashMap::new();
         for (frame, weight) in picked {
             *lines.entry(frame).or_default() += weight;
-            *functions.entry(self.sites.canon(frame.function)).or_default() += weight;
+            *functions
+                .entry(self.sites.canon(frame.function))
+                .or_default() += weight;
         }
         let weigh = |frame: &Frame| (functions[&self.sites.canon(frame.function)], lines[frame]);
         let mut frames: Vec<Frame> = lines.keys().copied().collect();
         frames.sort_unstable();
         frames.into_iter().max_by(|a, b| {
             let (a_weight, b_weight) = (weigh(a), weigh(b));
-            a_weight.0.total_cmp(&b_weight.0).then(a_weight.1.total_cmp(&b_weight.1))
+            a_weight
+                .0
+                .total_cmp(&b_weight.0)
+                .then(a_weight.1.total_cmp(&b_weight.1))
         })
     }
 }

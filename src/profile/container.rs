@@ -118,11 +118,16 @@ mod tests {
 
     #[test]
     fn truncation_anywhere_is_an_error_never_a_shorter_profile() {
-        let data: Vec<u8> = (0..2000u32).flat_map(|i| (i * 7919).to_le_bytes()).collect();
+        let data: Vec<u8> = (0..2000u32)
+            .flat_map(|i| (i * 7919).to_le_bytes())
+            .collect();
         for packed in [gzip(&data), zstd(&data)] {
             for len in [5, 12, packed.len() / 2, packed.len() - 1] {
                 let error = inflate(packed[..len].to_vec(), &Limits::default()).unwrap_err();
-                assert!(matches!(error, ProfileError::Compression { .. }), "{len}: {error}");
+                assert!(
+                    matches!(error, ProfileError::Compression { .. }),
+                    "{len}: {error}"
+                );
             }
         }
     }
@@ -136,7 +141,13 @@ mod tests {
                 ProfileError::TooLarge { limit: 10_000 }
             );
         }
-        assert_eq!(inflate(Vec::new(), &limits).unwrap_err(), ProfileError::Empty);
-        assert_eq!(inflate(gzip(b""), &limits).unwrap_err(), ProfileError::Empty);
+        assert_eq!(
+            inflate(Vec::new(), &limits).unwrap_err(),
+            ProfileError::Empty
+        );
+        assert_eq!(
+            inflate(gzip(b""), &limits).unwrap_err(),
+            ProfileError::Empty
+        );
     }
 }

@@ -38,7 +38,10 @@ impl FunctionSet {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
     }
 
     /// Whether there is none.
@@ -49,7 +52,11 @@ impl FunctionSet {
     /// How many of them are not in `other`.
     pub fn missing_from(&self, other: &Self) -> usize {
         let theirs = other.words.iter().copied().chain(std::iter::repeat(0));
-        let missing = self.words.iter().zip(theirs).map(|(ours, theirs)| ours & !theirs);
+        let missing = self
+            .words
+            .iter()
+            .zip(theirs)
+            .map(|(ours, theirs)| ours & !theirs);
         missing.map(|word| word.count_ones() as usize).sum()
     }
 }
@@ -97,19 +104,28 @@ impl HeapProfile {
 
     /// Total of `inuse_space` in bytes.
     pub fn inuse_bytes(&self) -> i64 {
-        self.columns.inuse_space.iter().fold(0, |sum, v| sum.saturating_add(*v))
+        self.columns
+            .inuse_space
+            .iter()
+            .fold(0, |sum, v| sum.saturating_add(*v))
     }
 
     /// Total of `inuse_objects`.
     pub fn inuse_objects(&self) -> i64 {
-        self.columns.inuse_objects.iter().fold(0, |sum, v| sum.saturating_add(*v))
+        self.columns
+            .inuse_objects
+            .iter()
+            .fold(0, |sum, v| sum.saturating_add(*v))
     }
 
     /// Refuses values whose sums no process can have.
     pub(super) fn check_totals(&self) -> Result<(), ProfileError> {
         let columns = &self.columns;
         let is_possible = |column: &[i64]| {
-            column.iter().fold(0u64, |sum, v| sum.saturating_add(v.unsigned_abs())) <= MAX_TOTAL
+            column
+                .iter()
+                .fold(0u64, |sum, v| sum.saturating_add(v.unsigned_abs()))
+                <= MAX_TOTAL
         };
         let all = [
             &columns.alloc_objects,

@@ -149,9 +149,7 @@ impl WalkedProfile {
         let mut file = match self.0 {
             Stage::Proto(walked) => walked.intern(symbols),
             Stage::Text(bytes, Form::HeapText) => legacy::decode(&bytes, symbols)?,
-            Stage::Text(bytes, Form::GoroutineText) => {
-                goroutine::decode_grouped(&bytes, symbols)?
-            }
+            Stage::Text(bytes, Form::GoroutineText) => goroutine::decode_grouped(&bytes, symbols)?,
             Stage::Text(bytes, Form::GoroutineDump) => goroutine::decode_dump(&bytes, symbols)?,
             Stage::Text(bytes, Form::MemStatsText | Form::PprofProto) => memory::decode(&bytes)?,
         };

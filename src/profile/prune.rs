@@ -36,7 +36,10 @@ fn whole_name(pattern: &str) -> Option<Regex> {
         return None;
     }
     let pattern = format!("^(?:{pattern})$");
-    RegexBuilder::new(&pattern).size_limit(MAX_REGEX_BYTES).build().ok()
+    RegexBuilder::new(&pattern)
+        .size_limit(MAX_REGEX_BYTES)
+        .build()
+        .ok()
 }
 
 fn cut(stack: StackId, dropped: &[bool], symbols: &mut SymbolTable) -> StackId {
@@ -86,7 +89,10 @@ mod tests {
         };
         check(&["malloc", "main.f", "main.main"], &["main.f", "main.main"]);
         check(&["x", "malloc", "main.f"], &["main.f"]);
-        check(&["runtime.a", "main.f", "runtime.main"], &["main.f", "runtime.main"]);
+        check(
+            &["runtime.a", "main.f", "runtime.main"],
+            &["main.f", "runtime.main"],
+        );
         check(&["runtime.kept", "main.f"], &["runtime.kept", "main.f"]);
         check(&["malloc", "runtime.main"], &["malloc", "runtime.main"]);
         check(&["mallocx", "main.f"], &["mallocx", "main.f"]);

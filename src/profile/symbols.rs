@@ -51,16 +51,19 @@ impl ByteInterner {
     /// `hash` must be what `hasher` makes of `bytes`.
     fn intern_hashed(&mut self, hash: u64, bytes: &[u8]) -> u32 {
         let (arena, ends) = (&self.arena, &self.ends);
-        if let Some(&id) = self.table.find(hash, |&id| slice_of(arena, ends, id) == bytes) {
+        if let Some(&id) = self
+            .table
+            .find(hash, |&id| slice_of(arena, ends, id) == bytes)
+        {
             return id;
         }
-        let id = u32::try_from(self.ends.len()).expect("fewer than 2^32 distinct strings or stacks");
+        let id =
+            u32::try_from(self.ends.len()).expect("fewer than 2^32 distinct strings or stacks");
         self.arena.extend_from_slice(bytes);
         self.ends.push(self.arena.len());
         let (arena, ends, hasher) = (&self.arena, &self.ends, &self.hasher);
-        self.table.insert_unique(hash, id, |&id| {
-            hasher.hash_one(slice_of(arena, ends, id))
-        });
+        self.table
+            .insert_unique(hash, id, |&id| hasher.hash_one(slice_of(arena, ends, id)));
         id
     }
 
@@ -72,7 +75,8 @@ impl ByteInterner {
         self.arena.reserve(bytes);
         self.ends.reserve(count);
         let (arena, ends, hasher) = (&self.arena, &self.ends, &self.hasher);
-        self.table.reserve(count, |&id| hasher.hash_one(slice_of(arena, ends, id)));
+        self.table
+            .reserve(count, |&id| hasher.hash_one(slice_of(arena, ends, id)));
     }
 }
 
@@ -219,7 +223,11 @@ impl SymbolTable {
     /// Number of frames of a stack, without decoding it.
     pub fn stack_depth(&self, id: StackId) -> usize {
         // The last byte of each encoded frame is the one without the high bit.
-        self.stacks.get(id.0).iter().filter(|byte| **byte < 0x80).count()
+        self.stacks
+            .get(id.0)
+            .iter()
+            .filter(|byte| **byte < 0x80)
+            .count()
     }
 
     /// The frame behind an id.
@@ -291,7 +299,9 @@ mod tests {
         let function = table.intern_function(name, file, 0);
         assert_eq!(function, table.intern_function(name, file, 7));
         assert_eq!(table.function(function).start_line, 7);
-        let frames: Vec<_> = (0..300).map(|line| table.intern_frame(function, line)).collect();
+        let frames: Vec<_> = (0..300)
+            .map(|line| table.intern_frame(function, line))
+            .collect();
         let stack = table.intern_stack(&frames);
         assert_eq!(stack, table.intern_stack(&frames));
         assert_eq!(table.stack(stack).collect::<Vec<_>>(), frames);

@@ -8,7 +8,9 @@ use super::units::{
     count, counted, duration, from_to_with_errors, hours, hours_from_to, period,
     rate_with_interval, size, size_with_error,
 };
-use crate::diagnosis::{Diagnosis, Finding, FindingVerdict, Forecast, Input, MemoryBreakdown, Verdict};
+use crate::diagnosis::{
+    Diagnosis, Finding, FindingVerdict, Forecast, Input, MemoryBreakdown, Verdict,
+};
 
 /// Columns of a label.
 const LABEL: usize = 12;

@@ -144,6 +144,9 @@ mod tests {
                 (bucket.stack.0, bucket.size, bytes(0), bytes(1))
             })
             .collect();
-        assert_eq!(seen, [(0, 16, 1, 3), (0, 32, 0, 4), (2, 8, 2, 0), (5, 8, 0, 5)]);
+        assert_eq!(
+            seen,
+            [(0, 16, 1, 3), (0, 32, 0, 4), (2, 8, 2, 0), (5, 8, 0, 5)]
+        );
     }
 }

@@ -19,11 +19,55 @@ pub enum FrameClass {
 
 /// First elements of the standard library's import paths.
 const STANDARD_ROOTS: &[&str] = &[
-    "archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database",
-    "debug", "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image",
-    "index", "internal", "io", "iter", "log", "maps", "math", "mime", "net", "os", "path",
-    "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs",
-    "sync", "syscall", "testing", "text", "time", "unicode", "unique", "unsafe", "weak",
+    "archive",
+    "bufio",
+    "bytes",
+    "cmp",
+    "compress",
+    "container",
+    "context",
+    "crypto",
+    "database",
+    "debug",
+    "embed",
+    "encoding",
+    "errors",
+    "expvar",
+    "flag",
+    "fmt",
+    "go",
+    "hash",
+    "html",
+    "image",
+    "index",
+    "internal",
+    "io",
+    "iter",
+    "log",
+    "maps",
+    "math",
+    "mime",
+    "net",
+    "os",
+    "path",
+    "plugin",
+    "reflect",
+    "regexp",
+    "runtime",
+    "slices",
+    "sort",
+    "strconv",
+    "strings",
+    "structs",
+    "sync",
+    "syscall",
+    "testing",
+    "text",
+    "time",
+    "unicode",
+    "unique",
+    "unsafe",
+    "weak",
 ];
 
 /// Producers: they allocate for whoever called them (statistics.md §7.1).
@@ -102,34 +146,73 @@ mod tests {
     fn frames_are_told_apart_by_package_and_file() {
         let auto = Classifier::default();
         let check = |name: &str, file: &str, expect: FrameClass| {
-            assert_eq!(auto.classify(&crate::site::canonical_name(name), name, file), expect, "{name}");
+            assert_eq!(
+                auto.classify(&crate::site::canonical_name(name), name, file),
+                expect,
+                "{name}"
+            );
         };
         check("runtime.malg", "runtime/proc.go", Runtime);
-        check("internal/runtime/maps.newarray", "internal/runtime/maps/map.go", Runtime);
-        check("runtime/pprof.StartCPUProfile", "runtime/pprof/pprof.go", Standard);
-        check("net/http.(*Transport).dialConn", "net/http/transport.go", Standard);
-        check("vendor/golang.org/x/net/http2/hpack.F", "vendor/golang.org/x/net/x.go", Standard);
+        check(
+            "internal/runtime/maps.newarray",
+            "internal/runtime/maps/map.go",
+            Runtime,
+        );
+        check(
+            "runtime/pprof.StartCPUProfile",
+            "runtime/pprof/pprof.go",
+            Standard,
+        );
+        check(
+            "net/http.(*Transport).dialConn",
+            "net/http/transport.go",
+            Standard,
+        );
+        check(
+            "vendor/golang.org/x/net/http2/hpack.F",
+            "vendor/golang.org/x/net/x.go",
+            Standard,
+        );
         check("main.main", "main.go", Application);
-        check("example.com/app/sync.(*S).Run", "example.com/app/sync/sync.go", Application);
-        check("k8s.io/client-go/rest.F", "k8s.io/client-go@v0.31.0/rest/x.go", Dependency);
+        check(
+            "example.com/app/sync.(*S).Run",
+            "example.com/app/sync/sync.go",
+            Application,
+        );
+        check(
+            "k8s.io/client-go/rest.F",
+            "k8s.io/client-go@v0.31.0/rest/x.go",
+            Dependency,
+        );
         check("a.com/b/vendor/c.com/d.F", "", Dependency);
         check("0x4fe3", "", Dependency);
         let told = Classifier::new(vec!["example.com/app".to_owned()]);
         assert_eq!(told.classify("example.com/app.F", "", "x.go"), Application);
-        assert_eq!(told.classify("example.com/app/y.F", "", "x.go"), Application);
+        assert_eq!(
+            told.classify("example.com/app/y.F", "", "x.go"),
+            Application
+        );
         assert_eq!(told.classify("example.com/apple.F", "", "x.go"), Dependency);
     }
 
     #[test]
     fn producers_are_transparent() {
         for name in [
-            "io.ReadAll", "bytes.growSlice", "encoding/json.Unmarshal", "reflect.New",
-            "k8s.io/api/core/v1.(*PodSpec).Unmarshal", "k8s.io/api/core/v1.(*Pod).DeepCopyInto",
+            "io.ReadAll",
+            "bytes.growSlice",
+            "encoding/json.Unmarshal",
+            "reflect.New",
+            "k8s.io/api/core/v1.(*PodSpec).Unmarshal",
+            "k8s.io/api/core/v1.(*Pod).DeepCopyInto",
             "sigs.k8s.io/controller-runtime/pkg/log.(*DelegatingLogger).WithValues",
         ] {
             assert!(Classifier::is_transparent(name), "{name}");
         }
-        for name in ["main.load", "net/http.(*Transport).dialConn", "k8s.io/client-go/rest.(*Request).Watch"] {
+        for name in [
+            "main.load",
+            "net/http.(*Transport).dialConn",
+            "k8s.io/client-go/rest.(*Request).Watch",
+        ] {
             assert!(!Classifier::is_transparent(name), "{name}");
         }
     }

@@ -41,7 +41,9 @@ fn decode_percent(name: &str) -> String {
     while let Some(at) = rest.find('%') {
         let (before, tail) = rest.split_at(at);
         out.push_str(before);
-        let code = tail.get(1..3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let code = tail
+            .get(1..3)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         match code.filter(u8::is_ascii_graphic) {
             Some(code) => {
                 out.push(char::from(code));
@@ -155,7 +157,11 @@ fn canonical_symbol(symbol: &str) -> String {
     }
     let mut canonical = parts.join(".");
     if is_closure {
-        canonical.push_str(if canonical.is_empty() { "func" } else { ".func" });
+        canonical.push_str(if canonical.is_empty() {
+            "func"
+        } else {
+            ".func"
+        });
     }
     canonical
 }
@@ -194,14 +200,32 @@ mod tests {
         check("main.glob..func1", "main.glob.func");
         check("main.Map[...]", "main.Map");
         check("main.Map[go.shape.struct { A []int }].Get", "main.Map.Get");
-        check("main.(*Cache[go.shape.string,go.shape.[]uint8]).Set", "main.(*Cache).Set");
+        check(
+            "main.(*Cache[go.shape.string,go.shape.[]uint8]).Set",
+            "main.(*Cache).Set",
+        );
         check("gopkg.in/yaml%2ev2.Unmarshal", "gopkg.in/yaml.Unmarshal");
-        check("gopkg.in/yaml.v3.(*parser).parse", "gopkg.in/yaml.(*parser).parse");
+        check(
+            "gopkg.in/yaml.v3.(*parser).parse",
+            "gopkg.in/yaml.(*parser).parse",
+        );
         check("github.com/a/b/v2/c.F", "github.com/a/b/c.F");
-        check("github.com/go-redis/redis/v8.NewClient", "github.com/go-redis/redis.NewClient");
-        check("k8s.io/api/core/v1.(*PodSpec).Unmarshal", "k8s.io/api/core/v1.(*PodSpec).Unmarshal");
-        check("github.com/x/y/vendor/github.com/lib/pq.F", "github.com/lib/pq.F");
-        check("vendor/golang.org/x/net/http2/hpack.F", "golang.org/x/net/http2/hpack.F");
+        check(
+            "github.com/go-redis/redis/v8.NewClient",
+            "github.com/go-redis/redis.NewClient",
+        );
+        check(
+            "k8s.io/api/core/v1.(*PodSpec).Unmarshal",
+            "k8s.io/api/core/v1.(*PodSpec).Unmarshal",
+        );
+        check(
+            "github.com/x/y/vendor/github.com/lib/pq.F",
+            "github.com/lib/pq.F",
+        );
+        check(
+            "vendor/golang.org/x/net/http2/hpack.F",
+            "golang.org/x/net/http2/hpack.F",
+        );
         check("0x45ab10", "0x45ab10");
         check("std::vec::Vec<T>::push", "std::vec::Vec<T>::push");
         check("", "");
@@ -213,7 +237,10 @@ mod tests {
 
     #[test]
     fn a_package_is_what_stands_before_the_first_dot_of_the_last_element() {
-        assert_eq!(package_of("k8s.io/client-go/rest.(*Request).Watch"), "k8s.io/client-go/rest");
+        assert_eq!(
+            package_of("k8s.io/client-go/rest.(*Request).Watch"),
+            "k8s.io/client-go/rest"
+        );
         assert_eq!(package_of("main.main"), "main");
         assert_eq!(package_of("0x10"), "");
     }

@@ -2,7 +2,9 @@
 
 use super::process::{differs, forced_run, is_same_cycle, split_into_runs};
 use super::stem::natural_order;
-use super::{OtherProcess, Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable};
+use super::{
+    OtherProcess, Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable,
+};
 use crate::profile::{
     GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, StackId, SymbolTable,
 };
@@ -74,12 +76,7 @@ impl Series {
         self.runs.iter().max_by_key(|run| run.snapshots.len())
     }
 
-    fn sort_into(
-        &mut self,
-        moments: &mut BTreeMap<String, Moment>,
-        file: LoadedFile,
-        force: bool,
-    ) {
+    fn sort_into(&mut self, moments: &mut BTreeMap<String, Moment>, file: LoadedFile, force: bool) {
         let LoadedFile {
             source,
             moment,
@@ -134,7 +131,11 @@ impl Series {
     }
 
     fn order(&mut self) {
-        let without_time = self.snapshots.iter().filter(|s| s.taken_at.is_none()).count();
+        let without_time = self
+            .snapshots
+            .iter()
+            .filter(|s| s.taken_at.is_none())
+            .count();
         if without_time == 0 {
             self.snapshots
                 .sort_by(|a, b| (a.taken_at, a.name()).cmp(&(b.taken_at, b.name())));
@@ -145,7 +146,8 @@ impl Series {
                 count: without_time,
             });
         }
-        self.snapshots.sort_by(|a, b| natural_order(a.name(), b.name()));
+        self.snapshots
+            .sort_by(|a, b| natural_order(a.name(), b.name()));
     }
 
     fn mark_repeats(&mut self) {
@@ -159,7 +161,8 @@ impl Series {
                 .collect();
             for pair in with_heap.windows(2) {
                 intervals += 1;
-                let columns = |index: usize| self.snapshots[index].heap.as_ref().map(|h| &h.columns);
+                let columns =
+                    |index: usize| self.snapshots[index].heap.as_ref().map(|h| &h.columns);
                 let (Some(before), Some(after)) = (columns(pair[0]), columns(pair[1])) else {
                     continue;
                 };
@@ -195,14 +198,25 @@ impl Series {
         let cause = cause.unwrap_or(OtherProcess::Counters);
         let first = self.snapshots[other].name().to_owned();
         let processes = self.runs.len();
-        let ends_before_next =
-            |pair: &[Run]| pair[0].snapshots.last() < pair[1].snapshots.first();
+        let ends_before_next = |pair: &[Run]| pair[0].snapshots.last() < pair[1].snapshots.first();
         let warning = if force {
-            SeriesWarning::ForcedProcesses { processes, cause, first }
+            SeriesWarning::ForcedProcesses {
+                processes,
+                cause,
+                first,
+            }
         } else if self.runs.windows(2).all(ends_before_next) {
-            SeriesWarning::Restarted { restarts: processes - 1, cause, first }
+            SeriesWarning::Restarted {
+                restarts: processes - 1,
+                cause,
+                first,
+            }
         } else {
-            SeriesWarning::SeveralProcesses { processes, cause, first }
+            SeriesWarning::SeveralProcesses {
+                processes,
+                cause,
+                first,
+            }
         };
         self.warnings.push(warning);
     }
@@ -284,8 +298,11 @@ impl Moment {
         if self.heaps.len() > 1 && self.heaps.iter().filter(|heap| !is_text(heap)).count() == 1 {
             let (texts, profile): (Vec<_>, Vec<_>) = self.heaps.into_iter().partition(is_text);
             self.heaps = profile;
-            self.memories
-                .extend(texts.into_iter().filter_map(|(s, _, memory)| Some((s, memory?))));
+            self.memories.extend(
+                texts
+                    .into_iter()
+                    .filter_map(|(s, _, memory)| Some((s, memory?))),
+            );
         }
         let mut snapshots: Vec<Snapshot> = self
             .heaps
@@ -300,7 +317,10 @@ impl Moment {
             .collect();
         let joinable = snapshots.len() <= 1;
         for (source, goroutines) in self.goroutines {
-            match snapshots.iter_mut().find(|s| joinable && s.goroutines.is_none()) {
+            match snapshots
+                .iter_mut()
+                .find(|s| joinable && s.goroutines.is_none())
+            {
                 Some(snapshot) => {
                     snapshot.taken_at = snapshot.taken_at.or(goroutines.time_nanos);
                     snapshot.sources.push(SourceKind::Goroutines.of(source));
@@ -318,7 +338,10 @@ impl Moment {
             }
         }
         for (source, memory) in self.memories {
-            match snapshots.iter_mut().find(|s| joinable && s.memory.is_none()) {
+            match snapshots
+                .iter_mut()
+                .find(|s| joinable && s.memory.is_none())
+            {
                 Some(snapshot) => {
                     let apart = snapshot
                         .taken_at

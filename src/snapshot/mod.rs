@@ -43,7 +43,9 @@ pub struct Snapshot {
 impl Snapshot {
     /// The first source: what a message calls this snapshot.
     pub fn name(&self) -> &str {
-        self.sources.first().map_or("", |source| source.name.as_str())
+        self.sources
+            .first()
+            .map_or("", |source| source.name.as_str())
     }
 }
 

@@ -33,12 +33,14 @@ pub(super) fn split_into_runs(snapshots: &[Snapshot]) -> Vec<Run> {
         let home = match &snapshots[index].heap {
             None => (!runs.is_empty()).then_some(last_joined),
             // The latest run first: a restart is more common than a mix.
-            Some(_) => (0..runs.len()).rev().find(|&run| {
-                match last_heap_of(&runs[run], snapshots) {
-                    None => true,
-                    Some(last) => differs(&snapshots[last], &snapshots[index]).is_none(),
-                }
-            }),
+            Some(_) => {
+                (0..runs.len())
+                    .rev()
+                    .find(|&run| match last_heap_of(&runs[run], snapshots) {
+                        None => true,
+                        Some(last) => differs(&snapshots[last], &snapshots[index]).is_none(),
+                    })
+            }
         };
         last_joined = home.unwrap_or(runs.len());
         match home {
@@ -185,7 +187,13 @@ mod tests {
     fn a_key_that_vanished_went_back() {
         let (before, after) = (heap(&[(0, 16, 0), (3, 16, 16)]), heap(&[(0, 16, 0)]));
         let columns = |s: &Snapshot| s.heap.as_ref().map(|h| h.columns.clone()).unwrap();
-        assert_eq!(counters_that_went_back(&columns(&before), &columns(&after)), 1);
-        assert_eq!(counters_that_went_back(&columns(&after), &columns(&before)), 0);
+        assert_eq!(
+            counters_that_went_back(&columns(&before), &columns(&after)),
+            1
+        );
+        assert_eq!(
+            counters_that_went_back(&columns(&after), &columns(&before)),
+            0
+        );
     }
 }

@@ -2,9 +2,30 @@
 
 /// Words that say what a file holds or how it is packed, not when it was taken.
 const KIND_WORDS: &[&str] = &[
-    "heap", "heaps", "inuse", "allocs", "goroutine", "goroutines", "memory", "memstats", "mem",
-    "debug1", "debug2", "pb", "gz", "zst", "zip", "txt", "text", "out", "prof", "pprof", "profile",
-    "json", "log", "dump",
+    "heap",
+    "heaps",
+    "inuse",
+    "allocs",
+    "goroutine",
+    "goroutines",
+    "memory",
+    "memstats",
+    "mem",
+    "debug1",
+    "debug2",
+    "pb",
+    "gz",
+    "zst",
+    "zip",
+    "txt",
+    "text",
+    "out",
+    "prof",
+    "pprof",
+    "profile",
+    "json",
+    "log",
+    "dump",
 ];
 
 /// The part of a file name that names the moment: its words without those that name a kind
@@ -37,7 +58,9 @@ fn chunks(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let is_digit = rest.chars().next()?.is_ascii_digit();
-        let end = rest.find(|c: char| c.is_ascii_digit() != is_digit).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c.is_ascii_digit() != is_digit)
+            .unwrap_or(rest.len());
         let (chunk, tail) = rest.split_at(end);
         rest = tail;
         Some(chunk)
@@ -51,13 +74,19 @@ mod tests {
     #[test]
     fn files_of_one_moment_share_a_stem() {
         for (a, b) in [
-            ("20261130T093000Z.heap.pb.gz", "20261130T093000Z.goroutine.txt.gz"),
+            (
+                "20261130T093000Z.heap.pb.gz",
+                "20261130T093000Z.goroutine.txt.gz",
+            ),
             ("heap-03.out", "goroutine-03.txt"),
             ("api_heap_1.prof", "api_memstats_1.txt"),
         ] {
             assert_eq!(stem_of(a), stem_of(b));
         }
-        assert_ne!(stem_of("dd_heap.before.pprof"), stem_of("dd_heap.after.pprof"));
+        assert_ne!(
+            stem_of("dd_heap.before.pprof"),
+            stem_of("dd_heap.after.pprof")
+        );
         assert_ne!(stem_of("heap_1.prof"), stem_of("heap_2.prof"));
     }
 
@@ -65,6 +94,9 @@ mod tests {
     fn names_are_ordered_as_people_count() {
         let mut names = ["heap-10.pb.gz", "heap-9.pb.gz", "heap-1.pb.gz", "a2", "a"];
         names.sort_by(|a, b| natural_order(a, b));
-        assert_eq!(names, ["a", "a2", "heap-1.pb.gz", "heap-9.pb.gz", "heap-10.pb.gz"]);
+        assert_eq!(
+            names,
+            ["a", "a2", "heap-1.pb.gz", "heap-9.pb.gz", "heap-10.pb.gz"]
+        );
     }
 }

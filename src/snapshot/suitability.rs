@@ -16,7 +16,9 @@ pub enum Unsuitable {
         seconds: u64,
     },
     /// One sample type, a duration and no object sizes.
-    #[error("it is a window of {seconds} s merged by a profile store: in-use values of several moments are summed in it")]
+    #[error(
+        "it is a window of {seconds} s merged by a profile store: in-use values of several moments are summed in it"
+    )]
     MergedWindow {
         /// Length of the window.
         seconds: u64,

@@ -161,13 +161,17 @@ pub enum SeriesWarning {
         depth: usize,
     },
     /// No clock in some file.
-    #[error("{count} snapshot(s) hold no time of their own: the series is ordered by file name and has no rate")]
+    #[error(
+        "{count} snapshot(s) hold no time of their own: the series is ordered by file name and has no rate"
+    )]
     NoTime {
         /// How many.
         count: usize,
     },
     /// Two files of one kind and one stem.
-    #[error("{source_name} can't be joined to one snapshot (several heap profiles share its name); it is left out")]
+    #[error(
+        "{source_name} can't be joined to one snapshot (several heap profiles share its name); it is left out"
+    )]
     Unjoined {
         /// The file.
         source_name: String,

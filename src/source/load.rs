@@ -133,8 +133,8 @@ fn open_chunk(chunk: Vec<Listed>, limits: &Limits) -> Vec<Opened> {
     chunk
         .into_par_iter()
         .map(|file| {
-            let raw = read(&file.content, limits)
-                .and_then(|bytes| Ok(RawProfile::open(bytes, limits)?));
+            let raw =
+                read(&file.content, limits).and_then(|bytes| Ok(RawProfile::open(bytes, limits)?));
             (file, raw)
         })
         .collect()
@@ -144,9 +144,7 @@ fn open_chunk(chunk: Vec<Listed>, limits: &Limits) -> Vec<Opened> {
 fn decode_chunk(opened: Vec<Opened>, symbols: &mut SymbolTable) -> Vec<Loaded> {
     let named: Vec<_> = opened
         .into_iter()
-        .map(|(listed, raw)| {
-            (listed, raw.and_then(|raw| Ok(raw.intern_names(symbols)?)))
-        })
+        .map(|(listed, raw)| (listed, raw.and_then(|raw| Ok(raw.intern_names(symbols)?))))
         .collect();
     let walked: Vec<_> = named
         .into_par_iter()
@@ -155,7 +153,10 @@ fn decode_chunk(opened: Vec<Opened>, symbols: &mut SymbolTable) -> Vec<Loaded> {
     walked
         .into_iter()
         .filter_map(|(listed, walked)| {
-            keep(listed, walked.and_then(|walked| Ok(walked.intern_stacks(symbols)?)))
+            keep(
+                listed,
+                walked.and_then(|walked| Ok(walked.intern_stacks(symbols)?)),
+            )
         })
         .collect()
 }

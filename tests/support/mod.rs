@@ -18,9 +18,8 @@ pub fn heapdrift() -> Command {
 
 /// Standard output as JSON.
 pub fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {}", String::from_utf8_lossy(&output.stderr))
-    })
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 pub fn project() -> &'static Path {
@@ -64,8 +63,13 @@ impl Case {
     /// The files of some of its snapshots.
     pub fn part(&self, stems: &[String]) -> Vec<PathBuf> {
         let kinds = ["heap.pb.gz", "memory.txt.gz", "goroutine.txt.gz"];
-        let names = stems.iter().flat_map(|stem| kinds.map(|kind| format!("{stem}.{kind}")));
-        names.map(|name| self.dir.join(name)).filter(|path| path.exists()).collect()
+        let names = stems
+            .iter()
+            .flat_map(|stem| kinds.map(|kind| format!("{stem}.{kind}")));
+        names
+            .map(|name| self.dir.join(name))
+            .filter(|path| path.exists())
+            .collect()
     }
 }
 
@@ -82,7 +86,9 @@ pub fn cases() -> Vec<Case> {
             let table: toml::Table = text.parse().unwrap();
             let word = |key: &str| table.get(key).and_then(|v| v.as_str()).map(str::to_owned);
             let number = |value: &toml::Value| {
-                value.as_float().unwrap_or_else(|| value.as_integer().unwrap() as f64)
+                value
+                    .as_float()
+                    .unwrap_or_else(|| value.as_integer().unwrap() as f64)
             };
             let rate = table["rate_bytes_per_hour"].as_array().unwrap();
             Case {

@@ -13,8 +13,15 @@ const MAX_FILE_BYTES: usize = 256 * 1024;
 const HEAP_PLACEHOLDERS: &[&str] = &["bytes", "share", "stacks", "churn", "retention"];
 
 /// Placeholders that a goroutine condition's sentence can have.
-const GOROUTINE_PLACEHOLDERS: &[&str] =
-    &["count", "before", "after", "seen", "snapshots", "state", "inside"];
+const GOROUTINE_PLACEHOLDERS: &[&str] = &[
+    "count",
+    "before",
+    "after",
+    "seen",
+    "snapshots",
+    "state",
+    "inside",
+];
 
 /// A file under check: where its errors point.
 struct File<'f> {

@@ -34,7 +34,10 @@ const MISSING: u8 = 0;
 const LONG: u8 = u8::MAX;
 
 impl Encoded {
-    const NONE: Self = Self { word: 0, len: MISSING };
+    const NONE: Self = Self {
+        word: 0,
+        len: MISSING,
+    };
 
     /// The bytes of a short one, and how many of them count.
     #[inline(always)]
@@ -141,7 +144,9 @@ impl Locations {
             return None;
         }
         let number = encoded.word as usize;
-        let start = number.checked_sub(1).map_or(0, |before| self.long_ends[before]);
+        let start = number
+            .checked_sub(1)
+            .map_or(0, |before| self.long_ends[before]);
         Some(&self.long[start..self.long_ends[number]])
     }
 }

@@ -110,7 +110,8 @@ impl Walked {
             (self.samples.is_saved_diff, self.samples.lacks_object_size);
         let columns = self.samples.intern(symbols);
         if self.is_goroutines {
-            let counts = (0..columns.len()).map(|row| (columns.stack[row], columns.inuse_objects[row]));
+            let counts =
+                (0..columns.len()).map(|row| (columns.stack[row], columns.inuse_objects[row]));
             let goroutines = goroutine::from_samples(counts, self.header.time_nanos);
             return ProfileFile::Goroutines(goroutines);
         }
@@ -184,7 +185,9 @@ fn header_of(envelope: &Envelope) -> HeapProfile {
 
 fn damaged(error: prost::DecodeError) -> ProfileError {
     let words = error.to_string();
-    let words = words.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&words);
+    let words = words
+        .strip_prefix("failed to decode Protobuf message: ")
+        .unwrap_or(&words);
     ProfileError::Protobuf(words.strip_prefix("Envelope.").unwrap_or(words).to_owned())
 }
 
@@ -224,11 +227,9 @@ impl Envelope {
             .fold(0, |highest, index| highest.max(index as u64));
         match self.string_table.len() {
             // Index 0 is the empty string, whether the table says so or not.
-            strings if highest != 0 && highest >= strings as u64 => {
-                Err(ProfileError::Protobuf(format!(
-                    "it names string {highest}, but its string table ends after {strings}"
-                )))
-            }
+            strings if highest != 0 && highest >= strings as u64 => Err(ProfileError::Protobuf(
+                format!("it names string {highest}, but its string table ends after {strings}"),
+            )),
             _ => Ok(()),
         }
     }
@@ -236,7 +237,11 @@ impl Envelope {
     /// Where a string stands in the table; a careless writer may have it twice.
     fn indices_of(&self, text: &[u8]) -> Vec<i64> {
         let is_it = |(_, known): &(i64, &Bytes)| known.as_ref() == text;
-        (0..).zip(&self.string_table).filter(is_it).map(|(index, _)| index).collect()
+        (0..)
+            .zip(&self.string_table)
+            .filter(is_it)
+            .map(|(index, _)| index)
+            .collect()
     }
 
     /// A string of the table; an index out of range is an empty string.
@@ -251,4 +256,3 @@ impl Envelope {
         String::from_utf8_lossy(self.bytes_at(index)).into_owned()
     }
 }
-

@@ -1,8 +1,8 @@
 //! The samples of a profile, from their varints straight into rows.
 
-use super::super::{HeapColumns, ProfileError, StackId, SymbolTable};
 use super::super::proto::SAMPLE_FIELD;
 use super::super::symbols::StackHasher;
+use super::super::{HeapColumns, ProfileError, StackId, SymbolTable};
 use super::locations::Locations;
 use super::{Plan, damaged};
 use bytes::Buf;
@@ -61,7 +61,13 @@ impl Samples {
                 continue;
             }
             samples.in_file += 1;
-            samples.read_sample(take_message(&mut rest)?, plan, locations, hasher, &mut stacks)?;
+            samples.read_sample(
+                take_message(&mut rest)?,
+                plan,
+                locations,
+                hasher,
+                &mut stacks,
+            )?;
         }
         stacks.bytes.truncate(stacks.len);
         samples.stacks = stacks.bytes;
@@ -132,14 +138,12 @@ impl Samples {
                     }
                 }
                 (2, WireType::Varint) => take_value(read_varint(&mut message)?),
-                (3, WireType::LengthDelimited) => {
-                    match read_label(take_message(&mut message)?)? {
-                        (key, size) if plan.size_keys.contains(&key) => {
-                            object_size = u64::try_from(size).unwrap_or(0);
-                        }
-                        (key, _) => self.is_saved_diff |= plan.base_keys.contains(&key),
+                (3, WireType::LengthDelimited) => match read_label(take_message(&mut message)?)? {
+                    (key, size) if plan.size_keys.contains(&key) => {
+                        object_size = u64::try_from(size).unwrap_or(0);
                     }
-                }
+                    (key, _) => self.is_saved_diff |= plan.base_keys.contains(&key),
+                },
                 (_, wire_type) => skip(wire_type, &mut message)?,
             }
         }
@@ -155,7 +159,8 @@ impl Samples {
         };
         self.dangling += u64::from(!is_whole);
         self.columns.push(NO_ID, object_size, values);
-        self.stack_hashes.push(hasher.hash(&stacks.bytes[start..stacks.len]));
+        self.stack_hashes
+            .push(hasher.hash(&stacks.bytes[start..stacks.len]));
         self.stack_ends.push(stacks.len);
         Ok(())
     }
