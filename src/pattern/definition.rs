@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pattern {
-    /// Lower-case words joined by `-`; equals the file's stem; reads as "allow <name>".
+    /// Lower-case words joined by `-`; equals the file's stem; reads as "allow `<name>`".
     pub name: String,
     /// One line that says what is wrong; the title of a finding.
     pub title: String,
