@@ -26,7 +26,7 @@ use crate::growth::{Crowds, History, Point, test_units};
 use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
 use crate::profile::{HeapColumns, StackId};
 use crate::site::{Classifier, SiteIndex};
-use crate::snapshot::{Run, Series};
+use crate::snapshot::{OtherProcess, Run, Series, differs};
 use crate::units::size;
 use case::Case;
 use finding::{Parts, all_buckets, measure, weigh, write_finding};
@@ -46,19 +46,15 @@ pub struct DiagnoseOptions {
 /// Why inputs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NotComparable {
-    /// Allocation counters went back.
-    #[error(
-        "{before} and {after} are not of one process: {went_back} of {counters} allocation counters are smaller in the second"
-    )]
+    /// They are of different processes.
+    #[error("{before} and {after} are not of one process: {cause}")]
     OtherProcess {
         /// First file.
         before: String,
         /// Second file.
         after: String,
-        /// Counters that went back.
-        went_back: usize,
-        /// All counters of the first.
-        counters: usize,
+        /// What shows it.
+        cause: OtherProcess,
     },
     /// The second profile is the older one.
     #[error("{after} is older than {before}")]
@@ -69,13 +65,20 @@ pub enum NotComparable {
         after: String,
     },
     /// No heap profile where one is needed.
-    #[error("{needed} heap profile(s) are needed, {found} can be used")]
+    #[error("{} needed, and the inputs hold {found} that can be used", profiles(*.needed))]
     TooFew {
         /// How many are needed.
         needed: usize,
         /// How many there are.
         found: usize,
     },
+}
+
+fn profiles(needed: usize) -> &'static str {
+    match needed {
+        1 => "a heap profile is",
+        _ => "two heap profiles are",
+    }
 }
 
 impl NotComparable {
@@ -183,18 +186,11 @@ fn refuse_strangers(series: &Series, run: &Run) -> Result<(), NotComparable> {
 
 fn strangers(series: &Series, first: usize, second: usize) -> NotComparable {
     let (before, after) = (&series.snapshots[first], &series.snapshots[second]);
-    let (went_back, counters) = match (&before.heap, &after.heap) {
-        (Some(a), Some(b)) => (
-            crate::snapshot::counters_that_went_back(&a.columns, &b.columns),
-            a.columns.len(),
-        ),
-        _ => (0, 0),
-    };
     NotComparable::OtherProcess {
         before: before.name().to_owned(),
         after: after.name().to_owned(),
-        went_back,
-        counters,
+        // Never absent: the two would have been put into one run.
+        cause: differs(before, after).unwrap_or(OtherProcess::Build),
     }
 }
 

@@ -106,6 +106,8 @@ pub struct SeriesSummary {
     pub repeats: usize,
     /// Restarts between the snapshots given.
     pub restarts: usize,
+    /// False when `--force` put snapshots of several processes into one series.
+    pub is_one_process: bool,
     /// Mean bytes between samples (`MemProfileRate`).
     pub sampling_period: Option<i64>,
     /// Half of all captures like this one would show a growth of this size as real, nearly

@@ -77,6 +77,7 @@ pub(super) fn series(case: &Case) -> SeriesSummary {
         gc_cycles: case.gc_cycles(),
         repeats: points - gc_points,
         restarts: case.series.runs.len() - 1,
+        is_one_process: case.run.is_one_process,
         sampling_period: first_heap
             .map(|heap| heap.period)
             .filter(|period| *period > 0),

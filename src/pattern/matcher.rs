@@ -103,7 +103,11 @@ fn match_one<'c>(
         return;
     }
     let reading = read_pattern(pattern, view, heap.unwrap_or(all), all);
-    let heap_holds = heap.is_none() || reading.heap_holds;
+    // One that rests on goroutines alone needs some to rest on.
+    let heap_holds = match heap {
+        Some(_) => reading.heap_holds,
+        None => !reading.found.crowds.is_empty(),
+    };
     match (heap_holds, reading.goroutines) {
         (true, Standing::Holds) => matches.matched.push(reading.found),
         (true, Standing::Unknown) => matches.unsettled.push(pattern),

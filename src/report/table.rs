@@ -136,7 +136,10 @@ fn series_facts(diagnosis: &Diagnosis) -> String {
         if let Some(seconds) = series.window_seconds {
             facts.push_str(&format!(" over {}", duration(seconds)));
         }
-        facts.push_str(" of one process");
+        facts.push_str(match series.is_one_process {
+            true => " of one process",
+            false => " of several processes (--force)",
+        });
         if series.gc_points > 0 {
             facts.push_str(&format!(", {}", counted(series.gc_points, "GC point")));
         }

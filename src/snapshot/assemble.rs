@@ -3,7 +3,7 @@
 use super::process::{differs, forced_run, is_same_cycle, split_into_runs};
 use super::stem::natural_order;
 use super::{
-    OtherProcess, Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable,
+    Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable,
 };
 use crate::profile::{
     GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, StackId, SymbolTable,
@@ -186,16 +186,19 @@ impl Series {
         let [before, second, ..] = self.runs.as_slice() else {
             return;
         };
-        let with_heap = |run: &Run| {
-            let is_heap = |index: &usize| self.snapshots[*index].heap.is_some();
-            run.snapshots.iter().copied().find(is_heap)
-        };
-        let (Some(known), Some(other)) = (with_heap(before), with_heap(second)) else {
+        let mut heaps = second.snapshots.iter().copied();
+        let Some(other) = heaps.find(|&index| self.snapshots[index].heap.is_some()) else {
             return;
         };
-        let cause = differs(&self.snapshots[known], &self.snapshots[other]);
-        // Counters that went back since a later snapshot of the first run.
-        let cause = cause.unwrap_or(OtherProcess::Counters);
+        // What the second run's first snapshot did not continue.
+        let known = before.snapshots.iter().rev().copied();
+        let known = known.filter(|index| *index < other);
+        let Some(cause) = known
+            .filter_map(|index| differs(&self.snapshots[index], &self.snapshots[other]))
+            .next()
+        else {
+            return;
+        };
         let first = self.snapshots[other].name().to_owned();
         let processes = self.runs.len();
         let ends_before_next = |pair: &[Run]| pair[0].snapshots.last() < pair[1].snapshots.first();

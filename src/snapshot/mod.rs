@@ -15,7 +15,7 @@ mod suitability;
 mod warning;
 
 pub use assemble::{LoadedFile, Series};
-pub use process::{OtherProcess, Run, counters_that_went_back};
+pub use process::{OtherProcess, Run, differs};
 pub use stem::stem_of;
 pub use suitability::Unsuitable;
 pub use warning::{SeriesWarning, Skipped};

@@ -72,46 +72,59 @@ pub enum OtherProcess {
     #[error("it samples at another rate")]
     Rate,
     /// Allocation counters are smaller in the second.
-    #[error("allocation counters went back")]
-    Counters,
+    #[error("{went_back} of {counters} allocation counters went back")]
+    Counters {
+        /// How many.
+        went_back: usize,
+        /// All counters of the first.
+        counters: usize,
+    },
     /// Functions of the first are not known to the second.
-    #[error("functions of the first are gone from the second")]
-    Functions,
+    #[error("{gone} of {known} functions of the first are gone from the second")]
+    Functions {
+        /// How many.
+        gone: usize,
+        /// All functions of the first.
+        known: usize,
+    },
 }
 
 /// Share of the functions that may be missing: a tool that rewrites profiles may drop a few.
 const MAX_MISSING_FUNCTIONS: f64 = 0.01;
 
 /// Why `after` cannot be of the process of `before`; `None`: it can.
-pub(super) fn differs(before: &Snapshot, after: &Snapshot) -> Option<OtherProcess> {
+pub fn differs(before: &Snapshot, after: &Snapshot) -> Option<OtherProcess> {
     let (before, after) = (before.heap.as_ref()?, after.heap.as_ref()?);
     if before.build_id != after.build_id {
-        Some(OtherProcess::Build)
-    } else if before.period != after.period {
-        Some(OtherProcess::Rate)
-    } else if counters_that_went_back(&before.columns, &after.columns) > 0 {
-        Some(OtherProcess::Counters)
-    } else if functions_are_gone(before, after) {
-        Some(OtherProcess::Functions)
-    } else {
-        None
+        return Some(OtherProcess::Build);
     }
+    if before.period != after.period {
+        return Some(OtherProcess::Rate);
+    }
+    let went_back = counters_that_went_back(&before.columns, &after.columns);
+    if went_back > 0 {
+        return Some(OtherProcess::Counters {
+            went_back,
+            counters: before.columns.len(),
+        });
+    }
+    functions_that_are_gone(before, after)
 }
 
 /// Whether the earlier profile names functions that the later one does not: the runtime never
 /// forgets a bucket. This tells processes apart of which too little was sampled for counters to do so.
-fn functions_are_gone(before: &HeapProfile, after: &HeapProfile) -> bool {
-    let (known, gone) = (
-        before.functions.len() as f64,
-        before.functions.missing_from(&after.functions) as f64,
-    );
+fn functions_that_are_gone(before: &HeapProfile, after: &HeapProfile) -> Option<OtherProcess> {
+    let known = before.functions.len();
+    let gone = before.functions.missing_from(&after.functions);
     // A form without names has none to compare.
-    !after.functions.is_empty() && gone > MAX_MISSING_FUNCTIONS * known
+    let differs =
+        !after.functions.is_empty() && gone as f64 > MAX_MISSING_FUNCTIONS * known as f64;
+    differs.then_some(OtherProcess::Functions { gone, known })
 }
 
 /// Number of (stack, object size) keys whose `alloc_space` is smaller in `after`: 0 within one
 /// process. 0 too when there are no allocation counters at all.
-pub fn counters_that_went_back(before: &HeapColumns, after: &HeapColumns) -> usize {
+fn counters_that_went_back(before: &HeapColumns, after: &HeapColumns) -> usize {
     let mut next = 0;
     (0..before.len())
         .filter(|&row| {

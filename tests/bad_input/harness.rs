@@ -197,7 +197,7 @@ pub fn second_case() -> Case {
     case("stale-watchers")
 }
 
-fn case(name: &str) -> Case {
+pub fn case(name: &str) -> Case {
     let mut all = cases().into_iter();
     all.find(|case| case.name == name)
         .expect("a case of the corpus")

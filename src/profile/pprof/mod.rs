@@ -65,6 +65,7 @@ impl Opened {
     /// Reads the tables of a profile.
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, ProfileError> {
         let bytes = Bytes::from(bytes);
+        walk::check_entries(&bytes)?;
         let envelope = Envelope::decode(bytes.clone()).map_err(damaged)?;
         envelope.check()?;
         Ok(Self { bytes, envelope })

@@ -13,6 +13,9 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 /// grow without bound. Real profiles stay below 3.
 const MAX_STACK_RATIO: usize = 16;
 const FREE_STACK_BYTES: usize = 16 << 20;
+/// Most locations, functions, mappings and strings together. The largest profiles seen have
+/// some hundred thousand.
+const MAX_TABLE_ENTRIES: usize = 8 << 20;
 /// Bytes that are copied at once; see [`super::locations::Encoded`].
 const SHORT: usize = 4;
 
@@ -262,6 +265,24 @@ fn count_samples(bytes: &[u8]) -> Result<usize, ProfileError> {
         skip(wire_type, &mut rest)?;
     }
     Ok(count)
+}
+
+/// Refuses tables that would take many times the file's size: an empty entry costs two bytes
+/// of the file and up to a hundred of memory.
+pub(super) fn check_entries(bytes: &[u8]) -> Result<(), ProfileError> {
+    let mut rest = bytes;
+    let mut entries = 0usize;
+    while !rest.is_empty() {
+        let (field, wire_type) = decode_key(&mut rest).map_err(damaged)?;
+        entries += usize::from(field != SAMPLE_FIELD && wire_type == WireType::LengthDelimited);
+        skip(wire_type, &mut rest)?;
+    }
+    match entries {
+        entries if entries > MAX_TABLE_ENTRIES => Err(ProfileError::Protobuf(format!(
+            "its tables hold {entries} entries"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Key and number of a label. Field numbers of `Label`: 1 = `key`, 3 = `num`.
