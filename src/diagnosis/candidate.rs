@@ -1,5 +1,6 @@
 //! Growth that is real, gathered into candidates for findings: one candidate, one cause.
 
+use super::culprit::blame;
 use crate::growth::{Crowds, Evidence, History, Shape, TestedUnits, UnitKind, read_growth};
 use crate::site::{CanonId, FrameClass, SiteIndex};
 use hashbrown::{HashMap, HashSet};
@@ -10,6 +11,8 @@ const SHARED_FRAMES: f64 = 0.8;
 const TYPICAL_SHARE: f64 = 0.8;
 /// Goroutine groups that grew by as many, within this share, are one resource.
 const EQUAL_WITHIN: f64 = 0.1;
+/// A candidate is narrowed to the callers of this share of its growth.
+const NARROWED_SHARE: f64 = 0.8;
 /// Bounds the search for thinly spread growth.
 const MAX_SUBTREES: usize = 20;
 /// Most causes that are told apart; a program in which more places leak at once has one cause
@@ -93,7 +96,30 @@ pub(super) fn heap_candidates(
             None => break,
         }
     }
+    let found = found.into_iter().map(|all| narrow(all, history, sites)).collect();
     join_alike(found, history, sites)
+}
+
+/// Leaves an honest caller out: if nearly all growth of a candidate passes through the frame
+/// that explains it best, what does not pass through it is noise, and goes.
+fn narrow(candidate: HeapCandidate, history: &History, sites: &SiteIndex) -> HeapCandidate {
+    let last = history.points().saturating_sub(1);
+    let Some(blamed) = blame(history, sites, &candidate.buckets, (0, last)) else {
+        return candidate;
+    };
+    let function = sites.canon(blamed.frame.function);
+    let passes = |bucket: &u32| {
+        let stack = history.buckets()[*bucket as usize].stack;
+        sites.frames(stack).any(|frame| sites.canon(frame.function) == function)
+    };
+    let below: Vec<u32> = candidate.buckets.iter().copied().filter(passes).collect();
+    let is_most =
+        growth_of(history, &below) >= NARROWED_SHARE * growth_of(history, &candidate.buckets);
+    let z = |buckets: &[u32]| history.evidence(buckets, 0, last).map_or(0.0, |e| e.z());
+    match is_most && z(&below) >= z(&candidate.buckets) {
+        true => HeapCandidate { buckets: below },
+        false => candidate,
+    }
 }
 
 /// Candidates when there is no error estimate: orderers that grew by a part of the heap.

@@ -12,7 +12,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// An application frame is blamed when it scores at least this share of the best.
 const APPLICATION_BONUS: f64 = 0.8;
-/// Scores within this share of each other are a tie: a chain of calls, told apart by nothing.
+/// Frames whose growth and steady bytes are this near are a chain of calls, told apart by nothing.
 const TIE: f64 = 0.98;
 
 /// The blamed frame and how it scored.
@@ -94,17 +94,21 @@ pub(super) fn blame(
         .map(score)
         .fold(0.0, f64::max);
     let blames_application = best_application >= APPLICATION_BONUS * best;
-    let bar = if blames_application {
-        best_application
-    } else {
-        best
-    };
+    let may_be_blamed =
+        |tally: &Tally| !blames_application || tally.class == FrameClass::Application;
+    let (_, best) = tallies
+        .iter()
+        .filter(|(_, tally)| may_be_blamed(tally))
+        .max_by(|(a, x), (b, y)| score(x).total_cmp(&score(y)).then(b.cmp(a)))?;
+    // Frames of the same growth and the same steady bytes are one chain of calls.
+    let is_near = |a: f64, b: f64| a.min(b) >= TIE * a.max(b);
+    let is_chained =
+        |tally: &Tally| is_near(tally.growth, best.growth) && is_near(tally.steady, best.steady);
     let leaf_most = tallies
         .iter()
-        .filter(|(_, tally)| !blames_application || tally.class == FrameClass::Application)
-        .filter(|(_, tally)| tally.growth > 0.0 && score(tally) >= TIE * bar)
+        .filter(|(_, tally)| may_be_blamed(tally) && is_chained(tally))
         .min_by(|(a, x), (b, y)| {
-            let depth = |tally: &Tally| tally.depth / tally.growth;
+            let depth = |tally: &Tally| tally.depth / tally.growth.max(f64::MIN_POSITIVE);
             depth(x).total_cmp(&depth(y)).then(a.cmp(b))
         });
     let (_, tally) = leaf_most?;

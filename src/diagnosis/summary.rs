@@ -11,8 +11,8 @@ use jiff::Timestamp;
 
 /// Sampled objects that a pure leak needs to be significant in each third at 5 %.
 const OBJECTS_FOR_THREE_BLOCKS: u64 = 15;
-/// |z| beyond which the whole heap is said to have shrunk.
-const SHRUNK_Z: f64 = -1.96;
+/// z below which the whole heap is said to have shrunk: by chance once in 2,000 series.
+const SHRUNK_Z: f64 = -3.29;
 
 /// RFC 3339 of a profile's clock.
 pub(super) fn written_time(nanos: Option<i64>) -> Option<String> {
