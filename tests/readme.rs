@@ -72,11 +72,13 @@ fn it_says_every_command_and_exit_code() {
 
 #[test]
 fn the_corpus_is_as_large_as_it_says() {
+    let readme = fs::read_to_string(project().join("README.md")).unwrap();
     let cases = support::cases();
     let leaks = cases.iter().filter(|case| case.label == "leak").count();
-    assert_eq!(
-        (leaks, cases.len() - leaks),
-        (4, 4),
-        "the README speaks of four and four"
+    let said = format!(
+        "{} captured series, {leaks} of leaks and {} of",
+        cases.len(),
+        cases.len() - leaks
     );
+    assert!(readme.contains(&said), "the README should say: {said}");
 }

@@ -114,6 +114,7 @@ fn leak() -> Diagnosis {
                 wait_minutes: Some(50),
                 series: vec![12; 6],
             }],
+            callers: Vec::new(),
             path: vec![
                 "example.com/operator/internal/controller.(*Controller).reconcileHandler".into(),
                 "sigs.k8s.io/controller-runtime/pkg/log.(*loggerPromise).WithValues".into(),

@@ -96,7 +96,10 @@ pub(super) fn heap_candidates(
             None => break,
         }
     }
-    let found = found.into_iter().map(|all| narrow(all, history, sites)).collect();
+    let found = found
+        .into_iter()
+        .map(|all| narrow(all, history, sites))
+        .collect();
     join_alike(found, history, sites)
 }
 
@@ -110,7 +113,9 @@ fn narrow(candidate: HeapCandidate, history: &History, sites: &SiteIndex) -> Hea
     let function = sites.canon(blamed.frame.function);
     let passes = |bucket: &u32| {
         let stack = history.buckets()[*bucket as usize].stack;
-        sites.frames(stack).any(|frame| sites.canon(frame.function) == function)
+        sites
+            .frames(stack)
+            .any(|frame| sites.canon(frame.function) == function)
     };
     let below: Vec<u32> = candidate.buckets.iter().copied().filter(passes).collect();
     let is_most =
@@ -228,24 +233,47 @@ fn join_alike(
             .then_with(|| a.buckets.cmp(&b.buckets))
     });
     let cut = found.split_off(found.len().min(MAX_CANDIDATES));
-    let mut joined: Vec<(HeapCandidate, Vec<CanonId>)> = Vec::new();
+    let mut joined: Vec<(HeapCandidate, Option<CanonId>, Vec<CanonId>)> = Vec::new();
     for candidate in found {
+        let owner = owner_of(&candidate, history, sites);
         let frames = typical_frames(&candidate, history, sites);
-        match joined
-            .iter_mut()
-            .find(|(_, known)| is_alike(known, &frames))
-        {
-            Some((first, _)) => {
+        let is_one = |known: &&mut (HeapCandidate, Option<CanonId>, Vec<CanonId>)| {
+            owner.is_some() && known.1 == owner || is_alike(&known.2, &frames)
+        };
+        match joined.iter_mut().find(is_one) {
+            Some((first, ..)) => {
                 first.buckets = super::sorted_union(&first.buckets, &candidate.buckets);
             }
-            None => joined.push((candidate, frames)),
+            None => joined.push((candidate, owner, frames)),
         }
     }
     HeapCandidates {
-        kept: joined.into_iter().map(|(candidate, _)| candidate).collect(),
+        kept: joined
+            .into_iter()
+            .map(|(candidate, ..)| candidate)
+            .collect(),
         cut: cut.len(),
         cut_bytes: cut.iter().map(growth).sum(),
     }
+}
+
+/// The application's function nearest to most of a candidate's growth: two candidates of one
+/// such function (its own objects, and those that a library makes for it) are one cause.
+fn owner_of(candidate: &HeapCandidate, history: &History, sites: &SiteIndex) -> Option<CanonId> {
+    let last = history.points().saturating_sub(1);
+    let mut owners: HashMap<Option<CanonId>, f64> = HashMap::new();
+    let mut total = 0.0;
+    for &bucket in &candidate.buckets {
+        let growth = (history.inuse(last, bucket) - history.inuse(0, bucket)).max(0) as f64;
+        let owner = sites
+            .frames(history.buckets()[bucket as usize].stack)
+            .find(|frame| sites.class(frame.function) == FrameClass::Application)
+            .map(|frame| sites.canon(frame.function));
+        *owners.entry(owner).or_default() += growth;
+        total += growth;
+    }
+    let is_most = |(_, growth): &(Option<CanonId>, f64)| *growth >= TYPICAL_SHARE * total;
+    owners.into_iter().find(is_most)?.0
 }
 
 /// Whether two sorted lists share [`SHARED_FRAMES`] of the longer one.

@@ -155,6 +155,53 @@ fn add_steady(
     }
 }
 
+/// Share of the blamed frame's growth that must come through a caller that is named.
+const CALLER_SHARE: f64 = 0.7;
+/// Callers that are named.
+const MAX_CALLERS: usize = 3;
+
+/// The application's functions above the blamed frame through which most of its growth comes,
+/// nearest first.
+pub(super) fn callers_of(
+    sites: &SiteIndex,
+    blamed: Frame,
+    stacks: impl Iterator<Item = (crate::profile::StackId, f64)>,
+) -> Vec<String> {
+    let canon = sites.canon(blamed.function);
+    let mut total = 0.0;
+    // Growth through each caller, and its distance from the blamed frame, weighted by growth.
+    let mut callers: HashMap<CanonId, (f64, f64, Frame)> = HashMap::new();
+    for (stack, growth) in stacks.filter(|(_, growth)| *growth > 0.0) {
+        let mut above = sites
+            .frames(stack)
+            .skip_while(|frame| sites.canon(frame.function) != canon)
+            .peekable();
+        if above.peek().is_none() {
+            continue;
+        }
+        total += growth;
+        let mut seen: HashSet<CanonId> = HashSet::from_iter([canon]);
+        for (distance, frame) in above.enumerate() {
+            let caller = sites.canon(frame.function);
+            let is_application = sites.class(frame.function) == FrameClass::Application;
+            if is_application && seen.insert(caller) {
+                let entry = callers.entry(caller).or_insert((0.0, 0.0, frame));
+                entry.0 += growth;
+                entry.1 += growth * distance as f64;
+            }
+        }
+    }
+    let mut named: Vec<(f64, CanonId, Frame)> = callers
+        .into_iter()
+        .filter(|(_, (growth, ..))| *growth >= CALLER_SHARE * total)
+        .map(|(caller, (growth, distance, frame))| (distance / growth, caller, frame))
+        .collect();
+    named.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    named.truncate(MAX_CALLERS);
+    let name = |frame: Frame| sites.symbols().function_name(frame.function).to_owned();
+    named.into_iter().map(|(.., frame)| name(frame)).collect()
+}
+
 /// Function names from the blamed frame down to the site, along the heaviest of the stacks.
 pub(super) fn path_from(
     sites: &SiteIndex,

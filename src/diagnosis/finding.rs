@@ -1,7 +1,7 @@
 //! One cause of growth, written out: its growth, sites, culprit, goroutines and evidence.
 
 use super::case::{Case, FrameName};
-use super::culprit::{blame, path_from};
+use super::culprit::{blame, callers_of, path_from};
 use super::sentences;
 use super::{
     Culprit, Finding, FindingGoroutines, FindingGrowth, FindingSite, FindingVerdict, Unshown,
@@ -9,6 +9,7 @@ use super::{
 use crate::growth::{BlockTest, Shape, ShapeReading, read_shape};
 use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
 use crate::profile::Frame;
+use crate::site::FrameClass;
 use hashbrown::{HashMap, HashSet};
 
 /// Sites that a finding lists; the rest is counted.
@@ -58,6 +59,14 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     let culprit = find_culprit(case, view, parts, &buckets, &stacks);
     let (sites, sites_unshown) = list_sites(case, &buckets);
     let goroutines = list_goroutines(case, &parts.crowds);
+    let callers = match &culprit {
+        Some((culprit, frame)) if culprit.seen_in == "heap" => {
+            let weighed = stacks.stacks.iter().map(|s| (s.stack, s.weight));
+            callers_of(case.sites, *frame, weighed)
+        }
+        Some((culprit, _)) => creators(case, parts, culprit),
+        None => Vec::new(),
+    };
     let path = culprit.as_ref().map_or_else(Vec::new, |(culprit, frame)| {
         if culprit.seen_in == "heap" {
             let stacks = stacks.stacks.iter().map(|s| (s.stack, s.weight));
@@ -102,6 +111,7 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
         sites,
         sites_unshown,
         goroutines,
+        callers,
         path,
         evidence,
         why: texts.why,
@@ -116,6 +126,29 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
 
 pub(super) fn all_buckets(case: &Case) -> Vec<u32> {
     (0..case.history.buckets().len() as u32).collect()
+}
+
+/// The functions that started a finding's growing goroutines, most first.
+fn creators(case: &Case, parts: &Parts, culprit: &Culprit) -> Vec<String> {
+    let mut crowds: Vec<_> = parts
+        .crowds
+        .iter()
+        .map(|&index| &case.crowds.crowds[index])
+        .collect();
+    crowds.sort_by_key(|crowd| std::cmp::Reverse(crowd.growth()));
+    let mut names: Vec<String> = Vec::new();
+    for crowd in crowds {
+        let Some(frame) = crowd.created_by.map(|id| case.sites.symbols().frame(id)) else {
+            continue;
+        };
+        let name = case.name(frame).function;
+        let is_own = case.sites.class(frame.function) == FrameClass::Application;
+        if is_own && name != culprit.function && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.truncate(3);
+    names
 }
 
 /// Reads the shape of a set of buckets over the run.

@@ -161,6 +161,10 @@ pub struct Finding {
     pub sites_unshown: Unshown,
     /// Groups of goroutines that belong to it.
     pub goroutines: Vec<FindingGoroutines>,
+    /// The program's own functions above the culprit through which most of its growth comes,
+    /// nearest first: where a culprit is a constructor, one of these keeps what it makes. Of a
+    /// culprit seen on goroutines: the functions that started them.
+    pub callers: Vec<String>,
     /// Function names from the culprit down to its largest site.
     pub path: Vec<String>,
     /// Sentences with numbers.

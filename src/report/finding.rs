@@ -25,6 +25,7 @@ pub(super) fn print_finding(printer: &mut Printer, finding: &Finding) {
     if let Some(culprit) = &finding.culprit {
         print_culprit(printer, culprit);
     }
+    print_callers(printer, finding);
     print_path(printer, &finding.path);
     if let Some(growth) = &finding.growth {
         printer.labelled(INDENT, LABEL, "growth", &growth_facts(growth, finding));
@@ -140,6 +141,21 @@ fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
         false => format!("{} ({seen})", culprit.basis),
     };
     printer.labelled_as(Role::Faint, INDENT, LABEL, "", &basis);
+}
+
+fn print_callers(printer: &mut Printer, finding: &Finding) {
+    if finding.callers.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = finding.callers.iter().map(|name| brief(name)).collect();
+    let in_goroutine = finding
+        .culprit
+        .as_ref()
+        .is_some_and(|c| c.seen_in == "goroutine");
+    match in_goroutine {
+        true => printer.labelled(INDENT, LABEL, "started by", &names.join(", ")),
+        false => printer.labelled(INDENT, LABEL, "called by", &names.join(" ← ")),
+    }
 }
 
 fn print_path(printer: &mut Printer, path: &[String]) {

@@ -2,9 +2,7 @@
 
 use super::process::{differs, forced_run, is_same_cycle, split_into_runs};
 use super::stem::natural_order;
-use super::{
-    Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable,
-};
+use super::{Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable};
 use crate::profile::{
     GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, StackId, SymbolTable,
 };

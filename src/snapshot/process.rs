@@ -117,8 +117,7 @@ fn functions_that_are_gone(before: &HeapProfile, after: &HeapProfile) -> Option<
     let known = before.functions.len();
     let gone = before.functions.missing_from(&after.functions);
     // A form without names has none to compare.
-    let differs =
-        !after.functions.is_empty() && gone as f64 > MAX_MISSING_FUNCTIONS * known as f64;
+    let differs = !after.functions.is_empty() && gone as f64 > MAX_MISSING_FUNCTIONS * known as f64;
     differs.then_some(OtherProcess::Functions { gone, known })
 }
 
