@@ -272,7 +272,9 @@ fn owner_of(candidate: &HeapCandidate, history: &History, sites: &SiteIndex) -> 
         *owners.entry(owner).or_default() += growth;
         total += growth;
     }
-    let is_most = |(_, growth): &(Option<CanonId>, f64)| *growth >= TYPICAL_SHARE * total;
+    // At most one can have that share.
+    let is_most =
+        |(_, growth): &(Option<CanonId>, f64)| total > 0.0 && *growth >= TYPICAL_SHARE * total;
     owners.into_iter().find(is_most)?.0
 }
 

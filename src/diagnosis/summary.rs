@@ -4,7 +4,8 @@ use super::case::Case;
 use super::finding::all_buckets;
 use super::{Finding, FindingVerdict, Input, SeriesSummary, Totals, Verdict};
 use crate::growth::{
-    FALSE_DISCOVERY_RATE, MIN_POINTS, limit_bytes, objects_needed, standard_error,
+    BlockTest, FALSE_DISCOVERY_RATE, MIN_POINTS, Shape, limit_bytes, objects_needed, read_shape,
+    standard_error,
 };
 use crate::snapshot::{Run, Series, SourceKind};
 use jiff::Timestamp;
@@ -155,8 +156,24 @@ pub(super) fn verdict(case: &Case, findings: &[Finding]) -> Verdict {
     }
 }
 
+/// Whether the heap fell beyond noise and stayed down: memory that comes and goes may happen
+/// to be low in the end.
 fn shrank(case: &Case) -> bool {
-    case.history
-        .evidence(case.history.active(), 0, case.last())
-        .is_some_and(|evidence| evidence.z() <= SHRUNK_Z)
+    let active = case.history.active();
+    let fell = case
+        .history
+        .evidence(active, 0, case.last())
+        .is_some_and(|evidence| evidence.z() <= SHRUNK_Z);
+    let mirrored: Vec<f64> = case
+        .history
+        .series(active)
+        .iter()
+        .map(|bytes| -bytes)
+        .collect();
+    let no_test = |_, _| BlockTest {
+        is_significant: false,
+        sd: 0.0,
+    };
+    let reading = read_shape(&mirrored, None, &[], no_test);
+    fell && reading.shape != Shape::Sawtooth
 }
