@@ -222,13 +222,13 @@ fn main() {
                 diff.as_secs_f64(),
                 theirs.as_secs_f64() / diff.as_secs_f64()
             ),
-            ">= 200",
+            ">= 100",
         );
     } else {
         row(
             "go tool pprof -diff_base on the large pair / heapdrift",
             "skipped: set HEAPDRIFT_BENCH_PPROF=1".to_owned(),
-            ">= 200",
+            ">= 100",
         );
     }
 }
