@@ -291,7 +291,10 @@ fn every_output_keeps_its_schema() {
             &["diagnose", dir, "--limit", "4GiB"],
         );
         check(heapdrift::report::DIAGNOSIS_SCHEMA, &["diagnose", heap]);
-        check(heapdrift::report::DIFF_SCHEMA, &["diff", heap, last]);
+        check(
+            heapdrift::report::DIFF_SCHEMA,
+            &["diff", "--force", heap, last],
+        );
         check(heapdrift::report::TOP_SCHEMA, &["top", heap]);
     }
 }

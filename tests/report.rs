@@ -61,6 +61,8 @@ fn leak() -> Diagnosis {
             is_one_process: true,
             sampling_period: Some(524_288),
             detection_limit_bytes: Some(2.5 * MIB),
+            // 2.5 MiB in 50 minutes.
+            detection_limit_bytes_per_hour: Some(3.0 * MIB),
             tests: 23,
         },
         totals: Totals {
@@ -171,6 +173,7 @@ fn single() -> Diagnosis {
         is_one_process: true,
         sampling_period: None,
         detection_limit_bytes: None,
+        detection_limit_bytes_per_hour: None,
         tests: 0,
     };
     diagnosis.totals = Totals {
@@ -289,9 +292,11 @@ fn top() -> Top {
         file: None,
         flat_bytes: mib(flat),
         flat_se: Some(0.7 * MIB),
+        flat_share: flat / 16.0,
         flat_objects: 1503,
         cum_bytes: mib(cum),
         cum_se: None,
+        cum_share: cum / 16.0,
     };
     Top {
         schema_version: SCHEMA_VERSION,

@@ -113,6 +113,8 @@ pub struct SeriesSummary {
     /// Half of all captures like this one would show a growth of this size as real, nearly
     /// all one of twice the size; smaller growth can go unseen.
     pub detection_limit_bytes: Option<f64>,
+    /// The same as a rate over the window.
+    pub detection_limit_bytes_per_hour: Option<f64>,
     /// Tests made, over which the false-discovery rate is held at 5 %.
     pub tests: usize,
 }
@@ -435,10 +437,14 @@ pub struct TopRow {
     pub flat_bytes: i64,
     /// Their standard error.
     pub flat_se: Option<f64>,
+    /// Their share of all bytes in use, 0 to 1.
+    pub flat_share: f64,
     /// Objects whose leaf frame it is.
     pub flat_objects: i64,
     /// Bytes on whose stack it stands.
     pub cum_bytes: i64,
     /// Their standard error.
     pub cum_se: Option<f64>,
+    /// Their share of all bytes in use, 0 to 1.
+    pub cum_share: f64,
 }

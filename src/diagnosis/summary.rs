@@ -83,6 +83,9 @@ pub(super) fn series(case: &Case) -> SeriesSummary {
             .map(|heap| heap.period)
             .filter(|period| *period > 0),
         detection_limit_bytes: detection_limit(case),
+        detection_limit_bytes_per_hour: detection_limit(case)
+            .zip(case.hours())
+            .map(|(bytes, hours)| bytes / hours),
         tests: case.tested.tests,
     }
 }

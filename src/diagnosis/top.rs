@@ -39,6 +39,11 @@ pub fn top(series: &Series) -> Result<Top, NotComparable> {
     let (tallies, total_variance) = tally(heap, &series.symbols, sampler);
     let symbols = &series.symbols;
     let error = |variance: f64| sampler.map(|_| variance.sqrt());
+    let total = heap.inuse_bytes();
+    let share = |bytes: i64| match total {
+        0 => 0.0,
+        total => bytes as f64 / total as f64,
+    };
     let mut rows: Vec<TopRow> = tallies
         .into_iter()
         .filter(|(_, tally)| tally.flat != 0 || tally.cum != 0)
@@ -49,9 +54,11 @@ pub fn top(series: &Series) -> Result<Top, NotComparable> {
                 file: (!file.is_empty()).then(|| file.to_owned()),
                 flat_bytes: tally.flat,
                 flat_se: error(tally.flat_variance),
+                flat_share: share(tally.flat),
                 flat_objects: tally.flat_objects,
                 cum_bytes: tally.cum,
                 cum_se: error(tally.cum_variance),
+                cum_share: share(tally.cum),
             }
         })
         .collect();
@@ -65,7 +72,7 @@ pub fn top(series: &Series) -> Result<Top, NotComparable> {
         source: snapshot.name().to_owned(),
         taken_at: written_time(snapshot.taken_at),
         sampling_period: Some(heap.period).filter(|period| *period > 0),
-        total_bytes: heap.inuse_bytes(),
+        total_bytes: total,
         total_se: error(total_variance),
         rows,
         unshown: Unshown::default(),

@@ -191,11 +191,9 @@ fn print_heap(printer: &mut Printer, diagnosis: &Diagnosis) {
 fn noise(diagnosis: &Diagnosis) -> Option<String> {
     let series = &diagnosis.series;
     let limit = series.detection_limit_bytes?;
-    let hours = series
-        .window_seconds
-        .map(|seconds| seconds / 3600.0)
-        .filter(|hours| *hours > 0.0);
-    let per_hour = hours.map_or_else(String::new, |hours| format!(" ({}/h)", size(limit / hours)));
+    let per_hour = series
+        .detection_limit_bytes_per_hour
+        .map_or_else(String::new, |rate| format!(" ({}/h)", size(rate)));
     let size = size(limit);
     Some(match diagnosis.verdict {
         Verdict::Steady | Verdict::Shrinking => format!(

@@ -32,11 +32,7 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
         least_name: 16,
         narrow: Narrow::NameBelow(2),
     };
-    let rows: Vec<Row> = top
-        .rows
-        .iter()
-        .map(|row| top_row(row, top.total_bytes))
-        .collect();
+    let rows: Vec<Row> = top.rows.iter().map(top_row).collect();
     columns.print(&mut printer, 0, 0, "", &rows);
     if rows.is_empty() && top.unshown.rows == 0 {
         printer.line(0, &[Span::plain("nothing is in use")]);
@@ -58,18 +54,14 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
     printer.finish()
 }
 
-fn top_row(row: &TopRow, total: i64) -> Row {
-    let share = |bytes: i64| match total {
-        0 => percent(0.0),
-        total => percent(bytes as f64 / total as f64),
-    };
+fn top_row(row: &TopRow) -> Row {
     Row {
         role: Role::Plain,
         figures: vec![
             size_with_error(row.flat_bytes as f64, row.flat_se),
-            share(row.flat_bytes),
+            percent(row.flat_share),
             size_with_error(row.cum_bytes as f64, row.cum_se),
-            share(row.cum_bytes),
+            percent(row.cum_share),
             count(row.flat_objects),
         ],
         name: row.function.clone(),
