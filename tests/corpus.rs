@@ -5,7 +5,7 @@ mod support;
 
 use serde_json::Value;
 use std::collections::BTreeSet;
-use support::{Case, cases, heapdrift, json, project};
+use support::{Case, cases, diagnose, heapdrift, project};
 
 /// What heapdrift is known to get wrong, and why. A case stays in the corpus and keeps its label; when
 /// one of these comes right, the test says so, and it is taken off the list.
@@ -66,13 +66,7 @@ fn the_corpus_is_judged_as_it_is_labelled() {
     let (mut at_1, mut at_3) = (0, 0);
     let mut interval_misses = Vec::new();
     for case in cases() {
-        let output = heapdrift()
-            .arg("diagnose")
-            .arg(&case.dir)
-            .args(["-f", "json"])
-            .output()
-            .unwrap();
-        let diagnosis = json(&output);
+        let (diagnosis, code) = diagnose(&[&case.dir]);
         let first = &diagnosis["findings"][0];
         let is_called = diagnosis["verdict"] == "leak";
         leaks += usize::from(case.label == "leak");
@@ -98,7 +92,7 @@ fn the_corpus_is_judged_as_it_is_labelled() {
             first["pattern"].as_str().unwrap_or("-"),
             first["culprit"]["function"].as_str().unwrap_or("-"),
         ));
-        for (kind, words) in misjudged(&case, &diagnosis, output.status.code()) {
+        for (kind, words) in misjudged(&case, &diagnosis, code) {
             let is_known =
                 |(name, what, _): &&(&str, &str, &str)| *name == case.name && *what == kind;
             match KNOWN_MISSES.iter().find(is_known) {
@@ -209,13 +203,8 @@ fn misjudged(case: &Case, diagnosis: &Value, code: Option<i32>) -> Vec<Miss> {
 #[test]
 fn the_interval_of_every_incident_holds_the_programs_own_rate() {
     for case in cases().into_iter().filter(|case| case.pattern.is_some()) {
-        let output = heapdrift()
-            .arg("diagnose")
-            .arg(&case.dir)
-            .args(["-f", "json"])
-            .output()
-            .unwrap();
-        let wrong = misjudged(&case, &json(&output), output.status.code());
+        let (diagnosis, code) = diagnose(&[&case.dir]);
+        let wrong = misjudged(&case, &diagnosis, code);
         assert!(wrong.is_empty(), "{}: {wrong:?}", case.name);
     }
 }
@@ -225,13 +214,7 @@ fn one_snapshot_is_a_suspect_and_two_are_never_a_leak() {
     for case in cases().into_iter().filter(|case| case.pattern.is_some()) {
         let stems = case.stems();
         let one = case.part(&stems[stems.len() - 1..]);
-        let output = heapdrift()
-            .arg("diagnose")
-            .args(&one)
-            .args(["-f", "json"])
-            .output()
-            .unwrap();
-        let diagnosis = json(&output);
+        let (diagnosis, code) = diagnose(&one);
         assert_eq!(diagnosis["verdict"], "undecided", "{}", case.name);
         let first = &diagnosis["findings"][0];
         assert_eq!(first["verdict"], "suspect", "{}", case.name);
@@ -243,16 +226,10 @@ fn one_snapshot_is_a_suspect_and_two_are_never_a_leak() {
         );
         let steps = diagnosis["next_steps"].to_string();
         assert!(steps.contains("four or more"), "{}: {steps}", case.name);
-        assert_eq!(output.status.code(), Some(0), "{}", case.name);
+        assert_eq!(code, Some(0), "{}", case.name);
 
         let two = case.part(&[stems[0].clone(), stems[stems.len() - 1].clone()]);
-        let output = heapdrift()
-            .arg("diagnose")
-            .args(&two)
-            .args(["-f", "json"])
-            .output()
-            .unwrap();
-        let diagnosis = json(&output);
+        let (diagnosis, code) = diagnose(&two);
         assert_eq!(diagnosis["verdict"], "growing", "{}", case.name);
         let verdicts: Vec<_> = diagnosis["findings"].as_array().unwrap().iter().collect();
         assert!(
@@ -264,12 +241,7 @@ fn one_snapshot_is_a_suspect_and_two_are_never_a_leak() {
             diagnosis["findings"][0]["pattern"].as_str(),
             case.pattern.as_deref()
         );
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{}: --fail-on is leak by default",
-            case.name
-        );
+        assert_eq!(code, Some(0), "{}: --fail-on is leak by default", case.name);
         let strict = heapdrift()
             .arg("diagnose")
             .args(&two)
@@ -288,13 +260,8 @@ fn one_snapshot_of_a_repaired_program_is_no_suspect() {
     {
         let stems = case.stems();
         let one = case.part(&stems[stems.len() - 1..]);
-        let output = heapdrift()
-            .arg("diagnose")
-            .args(&one)
-            .args(["-f", "json"])
-            .output()
-            .unwrap();
-        let findings = &json(&output)["findings"];
+        let (diagnosis, _) = diagnose(&one);
+        let findings = &diagnosis["findings"];
         assert_eq!(
             findings.as_array().map(Vec::len),
             Some(0),
@@ -308,15 +275,7 @@ fn one_snapshot_of_a_repaired_program_is_no_suspect() {
 fn the_order_of_the_files_does_not_matter() {
     for case in cases() {
         let mut files = case.part(&case.stems());
-        let run = |files: &[std::path::PathBuf]| {
-            let output = heapdrift()
-                .arg("diagnose")
-                .args(files)
-                .args(["-f", "json"])
-                .output()
-                .unwrap();
-            json(&output)
-        };
+        let run = |files: &[std::path::PathBuf]| diagnose(files).0;
         let sorted = run(&files);
         // A fixed shuffle: every third file first.
         files.sort_by_key(|file| {

@@ -4,18 +4,7 @@
 mod support;
 
 use serde_json::Value;
-use std::path::Path;
-use support::{heapdrift, json, public_profiles};
-
-fn diagnose(sources: &[&Path]) -> (Value, Option<i32>) {
-    let output = heapdrift()
-        .arg("diagnose")
-        .args(sources)
-        .args(["-f", "json"])
-        .output()
-        .unwrap();
-    (json(&output), output.status.code())
-}
+use support::{diagnose, heapdrift, json, public_profiles};
 
 #[test]
 fn a_step_among_repeated_cycles_is_no_leak() {

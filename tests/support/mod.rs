@@ -6,6 +6,7 @@ pub mod profiles;
 use assert_cmd::Command;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -20,6 +21,17 @@ pub fn heapdrift() -> Command {
 pub fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// What `diagnose -f json` prints of some sources, and its exit code.
+pub fn diagnose(sources: &[impl AsRef<OsStr>]) -> (Value, Option<i32>) {
+    let output = heapdrift()
+        .arg("diagnose")
+        .args(sources)
+        .args(["-f", "json"])
+        .output()
+        .unwrap();
+    (json(&output), output.status.code())
 }
 
 pub fn project() -> &'static Path {
