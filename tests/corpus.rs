@@ -291,3 +291,36 @@ fn the_order_of_the_files_does_not_matter() {
         assert_eq!(sorted["series"], shuffled["series"], "{}", case.name);
     }
 }
+
+#[test]
+fn the_figures_of_a_finding_add_up() {
+    for case in cases() {
+        let (diagnosis, _) = diagnose(&[&case.dir]);
+        let last = diagnosis["totals"]["last_bytes"].as_f64().unwrap();
+        for finding in diagnosis["findings"].as_array().unwrap() {
+            let sites = finding["sites"].as_array().unwrap();
+            let sum = |key: &str| {
+                sites
+                    .iter()
+                    .filter_map(|site| site[key].as_f64())
+                    .sum::<f64>()
+            };
+            // The growth is worked out from sampled counts, the sites from the file's values.
+            if let Some(growth) = finding["growth"]["bytes"].as_f64() {
+                let apart = (sum("delta") - growth).abs();
+                assert!(
+                    apart <= 0.001 * growth.abs() + 1024.0,
+                    "{}: {apart}",
+                    case.name
+                );
+            }
+            if let Some(share) = finding["share"].as_f64() {
+                assert!(
+                    (share - sum("after") / last).abs() < 1e-9,
+                    "{}: {share}",
+                    case.name
+                );
+            }
+        }
+    }
+}

@@ -79,6 +79,7 @@ fn leak() -> Diagnosis {
             pattern: Some("logger-promise-chain".into()),
             title: "Logger promises pile up because no logger was ever set".into(),
             verdict: FindingVerdict::Leak,
+            rests_on: vec!["heap"],
             confidence: 0.92,
             culprit: Some(Culprit {
                 function: "example.com/operator/internal/controller.(*Controller).reconcileHandler"

@@ -4,7 +4,7 @@ use super::case::{Case, FrameName};
 use super::culprit::{blame, callers_of, path_from};
 use super::listing::{list_goroutines, list_sites};
 use super::sentences;
-use super::{Culprit, Finding, FindingGrowth, FindingVerdict};
+use super::{Culprit, Finding, FindingGrowth, FindingVerdict, Unshown};
 use crate::growth::{BlockTest, MIN_POINTS, Shape, ShapeReading, read_shape};
 use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
 use crate::profile::Frame;
@@ -38,19 +38,28 @@ impl Parts<'_> {
 pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> Finding {
     let buckets = parts.buckets();
     let heap = (!parts.grown.is_empty()).then(|| heap_shape(case, &parts.grown));
-    let verdict = [
-        heap.as_ref().map(|reading| heap_verdict(case, reading)),
-        parts.crowd_shape.map(|shape| crowd_verdict(case, shape)),
-    ]
-    .into_iter()
-    .flatten()
-    .max()
-    .unwrap_or(FindingVerdict::Growing);
+    let verdicts = [
+        (
+            "heap",
+            heap.as_ref().map(|reading| heap_verdict(case, reading)),
+        ),
+        (
+            "goroutines",
+            parts.crowd_shape.map(|shape| crowd_verdict(case, shape)),
+        ),
+    ];
+    let worst = verdicts.iter().filter_map(|(_, verdict)| *verdict).max();
+    let rests_on = verdicts
+        .iter()
+        .filter(|(_, verdict)| verdict.is_some() && *verdict == worst)
+        .map(|(name, _)| *name)
+        .collect();
+    let verdict = worst.unwrap_or(FindingVerdict::Growing);
     let growth =
         (!buckets.is_empty() && case.history.points() > 1).then(|| measure(case, &buckets));
     let stacks = weigh(case, &buckets);
     let culprit = find_culprit(case, view, parts, &buckets, &stacks);
-    let (sites, sites_unshown) = list_sites(case, &buckets);
+    let sites = list_sites(case, &buckets);
     let goroutines = list_goroutines(case, &parts.crowds);
     let callers = match &culprit {
         Some((culprit, frame)) if culprit.seen_in == "heap" => {
@@ -97,12 +106,13 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
             .map(|found| found.pattern.name.clone()),
         title: texts.title,
         verdict,
+        rests_on,
         confidence: confidence(case, verdict, parts, growth.as_ref()),
         culprit,
         growth,
         share: (last > 0.0 && held > 0.0).then(|| (held / last).min(1.0)),
         sites,
-        sites_unshown,
+        sites_unshown: Unshown::default(),
         goroutines,
         callers,
         path,

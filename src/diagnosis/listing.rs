@@ -1,17 +1,15 @@
 //! The sites and the goroutines of a finding, as rows.
 
 use super::case::{Case, FrameName};
-use super::{FindingGoroutines, FindingSite, Unshown};
+use super::{FindingGoroutines, FindingSite};
 use crate::profile::Frame;
 use hashbrown::{HashMap, HashSet};
 
-/// Sites that a finding lists; the rest is counted.
-const MAX_SITES: usize = 20;
 /// Growth of a goroutine group from which groups that do not grow are left out beside it.
 const GROUP_GROWTH: i64 = 10;
 
 /// The sites of a finding with their steady bytes, largest change first.
-pub(super) fn list_sites(case: &Case, buckets: &[u32]) -> (Vec<FindingSite>, Unshown) {
+pub(super) fn list_sites(case: &Case, buckets: &[u32]) -> Vec<FindingSite> {
     let history = case.history;
     let key_of = |number: u32| {
         let stack = history.buckets()[number as usize].stack;
@@ -40,15 +38,7 @@ pub(super) fn list_sites(case: &Case, buckets: &[u32]) -> (Vec<FindingSite>, Uns
         .collect();
     let weight = |site: &FindingSite| site.delta.unwrap_or(site.after).abs();
     sites.sort_by(|a, b| weight(&b.1).total_cmp(&weight(&a.1)).then(a.0.cmp(&b.0)));
-    let cut = &sites[sites.len().min(MAX_SITES)..];
-    let unshown = Unshown {
-        rows: cut.len(),
-        bytes: cut
-            .iter()
-            .fold(0.0, |sum, (_, site)| sum + site.delta.unwrap_or(site.after)),
-    };
-    sites.truncate(MAX_SITES);
-    (sites.into_iter().map(|(_, site)| site).collect(), unshown)
+    sites.into_iter().map(|(_, site)| site).collect()
 }
 
 fn write_site(case: &Case, frame: Frame, numbers: &[u32]) -> FindingSite {

@@ -149,6 +149,8 @@ pub struct Finding {
     pub title: String,
     /// What kind of growth.
     pub verdict: FindingVerdict,
+    /// Which growth carries the verdict: `heap`, `goroutines` or both; empty for a single snapshot.
+    pub rests_on: Vec<&'static str>,
     /// 0 to 1.
     pub confidence: f64,
     /// Who is to blame.

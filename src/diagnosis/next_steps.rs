@@ -1,7 +1,7 @@
 //! What would settle an open question, each as a sentence with the command.
 
 use super::case::Case;
-use super::{Finding, FindingVerdict, Verdict};
+use super::{Culprit, Finding, FindingVerdict, Verdict};
 use crate::growth::MIN_POINTS;
 
 /// Below this window a leak is worth a longer look.
@@ -60,10 +60,10 @@ pub(super) fn next_steps(
             ));
         }
     }
-    if findings
-        .iter()
-        .any(|finding| finding.pattern.is_none() && finding.culprit.is_some())
-    {
+    if findings.iter().any(|finding| {
+        let in_heap = |culprit: &Culprit| culprit.seen_in == "heap";
+        finding.pattern.is_none() && finding.culprit.as_ref().is_some_and(in_heap)
+    }) {
         steps.push(
             "a heap profile names who allocated, not who keeps: look at what the culprit stores, or at a core dump with viewcore"
                 .to_owned(),

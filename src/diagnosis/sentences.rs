@@ -33,7 +33,7 @@ impl Texts {
             return Self {
                 title: format!("Goroutines pile up in {place}"),
                 why: "goroutines are started and do not end; each keeps its stack and all that it refers to".to_owned(),
-                fix: format!("give what {who} starts a way to end (a context, a closed channel, a time-out) and wait for it"),
+                fix: format!("give the goroutines in {place} a way to end (a context, a closed channel, a time-out), and let whoever starts them wait for that"),
             };
         }
         Self {
@@ -95,9 +95,9 @@ pub(super) fn of_heap(
     }
     if let Some(retention) = growth.retention {
         said.push(match retention {
-            r if r >= 0.995 => "nothing that was allocated here in the window was freed".to_owned(),
+            r if r >= 0.995 => "of what the sites that hold memory allocated in the window, nothing was freed".to_owned(),
             r => format!(
-                "{:.0} % of what was allocated here in the window is still in use",
+                "of what the sites that hold memory allocated in the window, {:.0} % is still in use",
                 r * 100.0
             ),
         });

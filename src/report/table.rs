@@ -90,6 +90,23 @@ fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
     }
 }
 
+/// What carries the worst findings.
+fn what_grows(diagnosis: &Diagnosis) -> &'static str {
+    let worst = diagnosis.findings.iter().map(|f| f.verdict).max();
+    let of_worst = |name: &str| {
+        let mut worst_ones = diagnosis
+            .findings
+            .iter()
+            .filter(|f| Some(f.verdict) == worst);
+        worst_ones.any(|finding| finding.rests_on.contains(&name))
+    };
+    match (of_worst("heap"), of_worst("goroutines")) {
+        (true, true) => "memory and goroutines grow",
+        (false, true) => "goroutines pile up",
+        _ => "memory grows",
+    }
+}
+
 /// The verdict in a sentence.
 fn answer(diagnosis: &Diagnosis) -> String {
     let number = |verdict: FindingVerdict| {
@@ -105,13 +122,16 @@ fn answer(diagnosis: &Diagnosis) -> String {
     };
     match diagnosis.verdict {
         Verdict::Leak => match number(FindingVerdict::Leak) {
-            0 | 1 => "memory grows in every third of the window".to_owned(),
-            causes => format!("memory grows in every third of the window, for {causes} causes"),
+            0 | 1 => format!("{} in every third of the window", what_grows(diagnosis)),
+            causes => format!(
+                "{} in every third of the window, for {causes} causes",
+                what_grows(diagnosis)
+            ),
         },
-        Verdict::Growing => {
-            "memory grew beyond noise; whether it is a leak needs more snapshots or a longer window"
-                .to_owned()
-        }
+        Verdict::Growing => format!(
+            "{} beyond noise; whether it is a leak needs more snapshots or a longer window",
+            what_grows(diagnosis)
+        ),
         Verdict::Steady if diagnosis.findings.is_empty() => {
             format!("nothing grew beyond noise{window}")
         }
