@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{cases, heapdrift, json, public_profiles};
+use support::{cases, heapdrift, json, public_profiles, skipped};
 
 /// Flat and cumulative bytes by function name.
 type Rows = BTreeMap<String, (i64, i64)>;
@@ -19,7 +19,7 @@ fn has_go() -> bool {
         .output()
         .is_ok_and(|o| o.status.success());
     if !found {
-        eprintln!("SKIPPED: Go is not installed, so nothing was compared with go tool pprof");
+        skipped("Go is not installed, so nothing was compared with go tool pprof");
     }
     found
 }
