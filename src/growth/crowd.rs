@@ -180,7 +180,7 @@ pub fn read_growth(counts: &[u64], seconds: Option<&[f64]>) -> Option<ShapeReadi
     }))
 }
 
-/// Whether counts grew in every part of the window (with two or three snapshots: at all).
+/// Whether counts grew over the window and did not level off, jump just once or come back.
 pub fn is_growing(counts: &[u64], seconds: Option<&[f64]>) -> bool {
     read_growth(counts, seconds)
         .is_some_and(|reading| matches!(reading.shape, Shape::Sustained | Shape::Open))

@@ -182,7 +182,7 @@ pub enum Trend {
     /// Not asked.
     #[default]
     Any,
-    /// It grew in every part of the window.
+    /// It grew over the window and did not level off, jump just once or come back.
     Growing,
     /// It did not grow in every part of the window: the opposite of `growing`.
     Steady,

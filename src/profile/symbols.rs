@@ -57,6 +57,7 @@ impl ByteInterner {
         {
             return id;
         }
+        // Each takes more than nine bytes here: memory ends long before ids do.
         let id =
             u32::try_from(self.ends.len()).expect("fewer than 2^32 distinct strings or stacks");
         self.arena.extend_from_slice(bytes);
