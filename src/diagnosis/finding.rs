@@ -8,7 +8,7 @@ use super::{Culprit, Finding, FindingGrowth, FindingVerdict, Unshown};
 use crate::growth::{BlockTest, MIN_POINTS, Shape, ShapeReading, read_shape};
 use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
 use crate::profile::Frame;
-use crate::site::FrameClass;
+use crate::site::{FrameClass, declared_name};
 
 /// What a finding is made of.
 #[derive(Debug, Default)]
@@ -165,13 +165,17 @@ pub(super) fn heap_shape(case: &Case, buckets: &[u32]) -> ShapeReading {
         |from, to| {
             match history.evidence(buckets, from, to) {
                 Some(evidence) => BlockTest {
-                    is_significant: evidence.p_value() <= 0.05,
+                    p_value: evidence.p_value(),
                     sd: evidence.sd_bytes(),
+                    variance: evidence.test_variance(),
+                    is_loose: evidence.is_loose(),
                 },
                 // Without an error estimate persistence is all there is.
                 None => BlockTest {
-                    is_significant: values[to] > values[from],
+                    p_value: if values[to] > values[from] { 0.0 } else { 1.0 },
                     sd: 0.0,
+                    variance: 0.0,
+                    is_loose: false,
                 },
             }
         },
@@ -285,7 +289,7 @@ fn find_culprit(
             line,
         } = case.name(frame);
         let culprit = Culprit {
-            function,
+            function: declared_name(&function).to_owned(),
             file,
             line,
             seen_in,

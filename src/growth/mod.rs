@@ -15,6 +15,7 @@ mod evidence;
 mod history;
 mod interval;
 mod multiplicity;
+mod scatter;
 mod shape;
 mod test;
 mod units;
@@ -25,6 +26,7 @@ pub use detection::{limit_bytes, live_interval95, objects_needed, standard_error
 pub use evidence::{BucketCounts, Evidence};
 pub use history::{History, Point};
 pub use multiplicity::benjamini_hochberg;
-pub use shape::{Block, BlockTest, MIN_POINTS, Shape, ShapeReading, read_shape};
+pub use scatter::theil_sen;
+pub use shape::{BLOCK_ALPHA, Block, BlockTest, MIN_POINTS, Shape, ShapeReading, read_shape};
 pub use test::{binomial_upper_tail, normal_upper_tail};
 pub use units::{FALSE_DISCOVERY_RATE, TestedUnits, Unit, UnitKind, test_units};

@@ -5,10 +5,12 @@
 
 mod align;
 mod class;
+mod declared;
 mod names;
 mod stacks;
 
 pub use align::{Aligned, Bucket, BucketValues};
 pub use class::{Classifier, FrameClass};
+pub use declared::declared_name;
 pub use names::canonical_name;
 pub use stacks::{CanonId, SiteIndex};

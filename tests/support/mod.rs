@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod profiles;
+pub mod random;
 
 use assert_cmd::Command;
 use serde_json::Value;
