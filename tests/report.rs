@@ -94,10 +94,32 @@ fn leak() -> Diagnosis {
                 sd_bytes: Some(0.5 * MIB),
                 bytes_per_hour: Some(11.4 * MIB),
                 ci95: Some([10.2 * MIB, 12.6 * MIB]),
+                median_bytes_per_hour: Some(11.3 * MIB),
                 p_value: Some(1e-12),
                 objects: 124_518.0,
                 retention: Some(0.98),
                 churn: Some(1.02),
+            }),
+            course: Some(Course {
+                thirds: [3.1, 3.2, 3.2]
+                    .into_iter()
+                    .zip([0.0, 1000.0, 2000.0])
+                    .map(|(grown, from)| Third {
+                        seconds: Some([from, from + 1000.0]),
+                        bytes: grown * MIB,
+                        p_value: Some(0.002),
+                    })
+                    .collect(),
+                largest_interval_share: 0.25,
+                draw_down_share: Some(0.0),
+                dispersion: Some(1.1),
+                warm_up_seconds: None,
+            }),
+            other_runs: Some(OtherRuns {
+                runs: 2,
+                grew: 2,
+                sustained: 1,
+                pooled_p_value: Some(1e-20),
             }),
             share: Some(0.655),
             sites: vec![
@@ -125,6 +147,7 @@ fn leak() -> Diagnosis {
             evidence: vec![
                 "grew in every third of the window: +3.1 MiB, +3.2 MiB, +3.2 MiB".into(),
             ],
+            would_change: vec!["growth that levels off would make this a cache that fills".into()],
             why: "every WithValues on a logger that was never fulfilled is kept by its parent"
                 .into(),
             fix: "call ctrl.SetLogger in main before the manager starts".into(),
@@ -190,6 +213,9 @@ fn single() -> Diagnosis {
     let finding = &mut diagnosis.findings[0];
     finding.verdict = FindingVerdict::Suspect;
     finding.growth = None;
+    finding.course = None;
+    finding.other_runs = None;
+    finding.would_change = Vec::new();
     finding.culprit = None;
     finding.also_matches = None;
     finding.sites_unshown = Unshown::default();

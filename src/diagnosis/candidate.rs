@@ -1,6 +1,7 @@
 //! Growth that is real, gathered into candidates for findings: one candidate, one cause.
 
 use super::culprit::blame;
+use super::replaced::replaced_bytes;
 use crate::growth::{Crowds, Evidence, History, Shape, TestedUnits, UnitKind, read_growth};
 use crate::site::{CanonId, FrameClass, SiteIndex};
 use hashbrown::{HashMap, HashSet};
@@ -18,6 +19,9 @@ const MAX_SUBTREES: usize = 20;
 /// Most causes that are told apart; a program in which more places leak at once has one cause
 /// that no profile shows. What is cut is counted.
 const MAX_CANDIDATES: usize = 500;
+/// Growth below both is set aside: bytes, and share of the heap in the last snapshot.
+const SLIGHT_BYTES: f64 = 65_536.0;
+const SLIGHT_SHARE: f64 = 0.001;
 /// Without an error estimate: least growth worth a finding, in bytes and as a share of the heap.
 const BLIND_MIN_BYTES: f64 = 1024.0 * 1024.0;
 const BLIND_MIN_SHARE: f64 = 0.05;
@@ -49,6 +53,10 @@ pub(super) struct HeapCandidates {
     pub cut: usize,
     /// Growth of those, bytes.
     pub cut_bytes: f64,
+    /// How many are too small to matter, and their growth in bytes.
+    pub slight: (usize, f64),
+    /// Those that took the place of another caller's bytes, and how many bytes that were.
+    pub replaced: Vec<(HeapCandidate, f64)>,
 }
 
 /// Crowds that grew together.
@@ -113,7 +121,39 @@ pub(super) fn heap_candidates(
         .enumerate()
         .flat_map(|(number, all)| split_by_caller(all, number, history, sites, tested))
         .collect();
-    join_alike(split, history, sites)
+    let mut candidates = join_alike(split, history, sites);
+    candidates.set_aside_slight(history);
+    candidates.set_aside_replaced(history, sites);
+    candidates
+}
+
+impl HeapCandidates {
+    /// Growth so small that no one would act on it: with every allocation recorded, even a few
+    /// objects are beyond doubt.
+    fn set_aside_slight(&mut self, history: &History) {
+        let last = history.points().saturating_sub(1);
+        let heap: f64 = (0..history.buckets().len() as u32)
+            .map(|bucket| history.inuse(last, bucket) as f64)
+            .sum();
+        let least = SLIGHT_BYTES.min(SLIGHT_SHARE * heap);
+        self.kept.retain(|candidate| {
+            let growth = growth_of(history, &candidate.buckets);
+            if growth < least {
+                self.slight.0 += 1;
+                self.slight.1 += growth;
+            }
+            growth >= least
+        });
+    }
+
+    fn set_aside_replaced(&mut self, history: &History, sites: &SiteIndex) {
+        for candidate in std::mem::take(&mut self.kept) {
+            match replaced_bytes(history, sites, &candidate.buckets) {
+                Some(gave_up) => self.replaced.push((candidate, gave_up)),
+                None => self.kept.push(candidate),
+            }
+        }
+    }
 }
 
 /// Tells the callers of a shared helper apart: if most growth of a candidate passes through
@@ -284,6 +324,7 @@ fn join_alike(
             .collect(),
         cut: cut.len(),
         cut_bytes: cut.iter().map(growth).sum(),
+        ..HeapCandidates::default()
     }
 }
 

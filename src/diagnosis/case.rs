@@ -14,6 +14,8 @@ pub(super) struct Case<'a> {
     pub run: &'a Run,
     pub sites: &'a SiteIndex<'a>,
     pub history: &'a History<'a>,
+    /// The heaps of the other runs.
+    pub others: &'a [History<'a>],
     pub tested: &'a TestedUnits,
     pub crowds: &'a Crowds,
 }

@@ -1,11 +1,13 @@
 //! One cause of growth, written out: its growth, sites, culprit, goroutines and evidence.
 
 use super::case::{Case, FrameName};
+use super::course::{course, other_runs};
 use super::culprit::{blame, callers_of, path_from};
 use super::listing::{list_goroutines, list_sites};
 use super::sentences;
+use super::settle::would_change;
 use super::{Culprit, Finding, FindingGrowth, FindingVerdict, Unshown};
-use crate::growth::{BlockTest, MIN_POINTS, Shape, ShapeReading, read_shape};
+use crate::growth::{BlockTest, History, MIN_POINTS, Shape, ShapeReading, read_shape, theil_sen};
 use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
 use crate::profile::Frame;
 use crate::site::{FrameClass, declared_name};
@@ -37,7 +39,7 @@ impl Parts<'_> {
 /// Writes out a finding over a series.
 pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> Finding {
     let buckets = parts.buckets();
-    let heap = (!parts.grown.is_empty()).then(|| heap_shape(case, &parts.grown));
+    let heap = (!parts.grown.is_empty()).then(|| shape_of(case.history, &parts.grown));
     let verdicts = [
         (
             "heap",
@@ -87,8 +89,11 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     if let (Some(reading), Some(growth)) = (&heap, &growth) {
         evidence.extend(sentences::of_heap(case, parts, reading, growth));
     }
+    let others = other_runs(case, &parts.grown);
+    evidence.extend(others.as_ref().map(sentences::of_other_runs));
+    let would_change = would_change(case, verdict, heap.as_ref(), growth.as_ref());
     let culprit = culprit.map(|(culprit, _)| culprit);
-    let texts = sentences::Texts::of(parts, culprit.as_ref(), &goroutines);
+    let texts = sentences::Texts::of(parts, verdict, culprit.as_ref(), &goroutines);
     if let Some(matched) = &parts.matched {
         evidence.extend(matched.evidence.iter().cloned());
     }
@@ -110,6 +115,8 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
         confidence: confidence(case, verdict, parts, growth.as_ref()),
         culprit,
         growth,
+        course: heap.as_ref().map(|reading| course(case, reading)),
+        other_runs: others,
         share: (last > 0.0 && held > 0.0).then(|| (held / last).min(1.0)),
         sites,
         sites_unshown: Unshown::default(),
@@ -117,6 +124,7 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
         callers,
         path,
         evidence,
+        would_change,
         why: texts.why,
         fix: texts.fix,
         references: parts
@@ -154,9 +162,8 @@ fn creators(case: &Case, parts: &Parts, culprit: &Culprit) -> Vec<String> {
     names
 }
 
-/// Reads the shape of a set of buckets over the run.
-pub(super) fn heap_shape(case: &Case, buckets: &[u32]) -> ShapeReading {
-    let history = case.history;
+/// Reads the shape of a set of buckets over the points of a run.
+pub(super) fn shape_of(history: &History, buckets: &[u32]) -> ShapeReading {
     let values = history.series(buckets);
     read_shape(
         &values,
@@ -238,6 +245,10 @@ pub(super) fn measure(case: &Case, buckets: &[u32]) -> FindingGrowth {
         sd_bytes: evidence.as_ref().map(|evidence| evidence.sd_bytes()),
         bytes_per_hour: per_hour(bytes),
         ci95,
+        median_bytes_per_hour: history
+            .seconds()
+            .and_then(|seconds| theil_sen(&series, seconds))
+            .map(|per_second| per_second * 3600.0),
         p_value: evidence.as_ref().map(|evidence| evidence.p_value()),
         objects: objects(last) - objects(0),
         retention: share_of(allocated_by_holding, plain).map(|kept| kept.min(1.0)),

@@ -7,6 +7,7 @@
 
 mod candidate;
 mod case;
+mod course;
 mod culprit;
 mod diff;
 mod finding;
@@ -14,8 +15,11 @@ mod grown;
 mod listing;
 mod memory;
 mod model;
+mod movement;
 mod next_steps;
+mod replaced;
 mod sentences;
+mod settle;
 mod single;
 mod summary;
 mod top;
@@ -118,6 +122,16 @@ pub fn diagnose(
     );
     let columns = comparable_columns(series, run, || sites.stacks_by_name());
     let history = History::new(&points(series, run, &columns), run.is_one_process);
+    let other_runs: Vec<&Run> = series.runs.iter().filter(|other| *other != run).collect();
+    let other_columns: Vec<_> = other_runs
+        .iter()
+        .map(|other| comparable_columns(series, other, || sites.stacks_by_name()))
+        .collect();
+    let others: Vec<History> = other_runs
+        .iter()
+        .zip(&other_columns)
+        .map(|(other, columns)| History::new(&points(series, other, columns), other.is_one_process))
+        .collect();
     let goroutines: Vec<_> = run
         .snapshots
         .iter()
@@ -131,16 +145,25 @@ pub fn diagnose(
         run,
         sites: &sites,
         history: &history,
+        others: &others,
         tested: &tested,
         crowds: &crowds,
     };
     let view = EvidenceView::new(&sites, &crowds, case.is_single());
     let mut unsettled = Vec::new();
+    let mut not_a_leak = Vec::new();
     let mut warnings: Vec<String> = series.warnings.iter().map(ToString::to_string).collect();
     let mut findings = if case.is_single() {
         single::suspects(&case, &view, catalogue, &mut unsettled)
     } else {
-        grown::findings(&case, &view, catalogue, &mut unsettled, &mut warnings)
+        grown::findings(
+            &case,
+            &view,
+            catalogue,
+            &mut unsettled,
+            &mut warnings,
+            &mut not_a_leak,
+        )
     };
     let weight = |finding: &Finding| {
         let growth = finding.growth.as_ref();
@@ -156,6 +179,7 @@ pub fn diagnose(
     let totals = summary::totals(&case);
     let verdict = summary::verdict(&case, &findings);
     let memory = memory::breakdown(&case);
+    not_a_leak.extend(movement::movements(&case, &findings));
     Ok(Diagnosis {
         schema_version: SCHEMA_VERSION,
         verdict,
@@ -165,7 +189,7 @@ pub fn diagnose(
         totals,
         next_steps: next_steps::next_steps(&case, verdict, &findings, &unsettled),
         findings,
-        not_a_leak: Vec::new(),
+        not_a_leak,
         memory,
         warnings,
     })

@@ -157,6 +157,10 @@ pub struct Finding {
     pub culprit: Option<Culprit>,
     /// Growth of its sites together; null for a single snapshot.
     pub growth: Option<FindingGrowth>,
+    /// How that growth is spread over the window; null for goroutines alone or a single snapshot.
+    pub course: Option<Course>,
+    /// The same sites in the other runs given (other pods, before a restart); null without any.
+    pub other_runs: Option<OtherRuns>,
     /// Its share of the heap in use in the last snapshot, 0 to 1.
     pub share: Option<f64>,
     /// Largest change first.
@@ -173,6 +177,8 @@ pub struct Finding {
     pub path: Vec<String>,
     /// Sentences with numbers.
     pub evidence: Vec<String>,
+    /// What would change the verdict, as sentences.
+    pub would_change: Vec<String>,
     /// Why memory grows.
     pub why: String,
     /// What to do.
@@ -209,6 +215,9 @@ pub struct FindingGrowth {
     pub bytes_per_hour: Option<f64>,
     /// 95 % interval of the slope.
     pub ci95: Option<[f64; 2]>,
+    /// Median of the slopes between all pairs of snapshots (Theil–Sen): a few odd snapshots
+    /// cannot move it.
+    pub median_bytes_per_hour: Option<f64>,
     /// One-sided test of "no net growth" over the whole window.
     pub p_value: Option<f64>,
     /// Change in objects (estimated, not sampled).
@@ -218,6 +227,46 @@ pub struct FindingGrowth {
     pub retention: Option<f64>,
     /// Bytes allocated per byte of growth in the window, sites that hold nothing included.
     pub churn: Option<f64>,
+}
+
+/// How growth is spread over the window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Course {
+    /// The thirds of the window; empty with fewer than four points of collector cycles of their own.
+    pub thirds: Vec<Third>,
+    /// Share of the growth that fell into the interval with most of it.
+    pub largest_interval_share: f64,
+    /// Largest fall below an earlier value, as a share of the growth; null if nothing grew.
+    pub draw_down_share: Option<f64>,
+    /// How far the changes scatter around their slopes, as a multiple of what the sampled counts
+    /// predict: more than about 2 is load that swings. Null with few points.
+    pub dispersion: Option<f64>,
+    /// Length of a warm-up in the beginning that is left out of the thirds.
+    pub warm_up_seconds: Option<f64>,
+}
+
+/// A third of the window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Third {
+    /// Seconds since the first snapshot, from and to; null without clocks.
+    pub seconds: Option<[f64; 2]>,
+    /// Change within it.
+    pub bytes: f64,
+    /// One-sided test of "no net growth" within it; null without an error estimate.
+    pub p_value: Option<f64>,
+}
+
+/// The sites of a finding in other runs of the same series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OtherRuns {
+    /// Other runs with two heap snapshots or more.
+    pub runs: usize,
+    /// Those in which the sites grew beyond noise (5 %).
+    pub grew: usize,
+    /// Those in which they grew in every third.
+    pub sustained: usize,
+    /// One-sided test of "no net growth", the counts of all runs pooled.
+    pub pooled_p_value: Option<f64>,
 }
 
 /// One allocation site of a finding.

@@ -21,12 +21,12 @@ mod test;
 mod units;
 
 pub use counts::Sampler;
-pub use crowd::{Crowd, Crowds, GroupFacts, growth_of, is_growing, read_growth};
+pub use crowd::{Crowd, Crowds, GroupFacts, MIN_GROWTH, growth_of, is_growing, read_growth};
 pub use detection::{limit_bytes, live_interval95, objects_needed, standard_error};
 pub use evidence::{BucketCounts, Evidence};
 pub use history::{History, Point};
 pub use multiplicity::benjamini_hochberg;
 pub use scatter::theil_sen;
 pub use shape::{BLOCK_ALPHA, Block, BlockTest, MIN_POINTS, Shape, ShapeReading, read_shape};
-pub use test::{binomial_upper_tail, normal_upper_tail};
+pub use test::{binomial_upper_tail, normal_quantile, normal_upper_tail};
 pub use units::{FALSE_DISCOVERY_RATE, TestedUnits, Unit, UnitKind, test_units};

@@ -9,7 +9,7 @@
 //! that goes on after such a warm-up is found by leaving the beginning out, at most a third
 //! of the points; the rest then has to pass the whole rule by itself.
 
-use super::scatter::Scatter;
+use super::scatter::{Scatter, theil_sen};
 use super::test::{normal_quantile, normal_upper_tail};
 
 /// Level of the test in each third.
@@ -202,6 +202,11 @@ impl Window<'_> {
         if reading.shape == Shape::Open {
             let mean = self.slope(distinct[0], distinct[distinct.len() - 1]);
             reading.shape = judge(&reading.blocks, &sds, mean);
+            // A slope that few pairs of points share is the work of odd snapshots.
+            let median = self.median_slope(distinct);
+            if reading.shape == Shape::Sustained && median < MIN_BLOCK_SLOPE * mean {
+                reading.shape = Shape::Open;
+            }
         }
         reading
     }
@@ -223,6 +228,11 @@ impl Window<'_> {
         let is_settled = last.slope >= SETTLED_SLOPE * first.slope;
         reading.warm_up_ends = Some(end);
         (reading.shape == Shape::Sustained && is_steeper && is_settled).then_some(reading)
+    }
+
+    fn median_slope(&self, distinct: &[usize]) -> f64 {
+        let at = |all: &[f64]| -> Vec<f64> { distinct.iter().map(|&point| all[point]).collect() };
+        theil_sen(&at(self.values), &at(self.clocks)).unwrap_or(0.0)
     }
 
     fn scatter(

@@ -16,7 +16,7 @@ pub fn normal_upper_tail(z: f64) -> f64 {
 }
 
 /// The z whose [`normal_upper_tail`] is `p`; infinite at 0 and 1.
-pub(super) fn normal_quantile(p: f64) -> f64 {
+pub fn normal_quantile(p: f64) -> f64 {
     std::f64::consts::SQRT_2 * erfc_inv(2.0 * p)
 }
 
