@@ -258,6 +258,45 @@ pub(super) fn callers_of(
     named.into_iter().map(|(.., frame)| name(frame)).collect()
 }
 
+/// Callers that share a function's growth evenly: at least three of [`EVEN_LEAST`] each, and none
+/// with [`EVEN_MOST`].
+const EVEN_CALLERS: usize = 3;
+const EVEN_LEAST: f64 = 0.1;
+const EVEN_MOST: f64 = 0.5;
+
+/// How many callers share the blamed frame's growth, and the share of the largest, if it is no
+/// caller's own: then the function itself is what keeps (statistics.md §7.4).
+pub(super) fn even_callers(
+    sites: &SiteIndex,
+    blamed: Frame,
+    stacks: impl Iterator<Item = (crate::profile::StackId, f64)>,
+) -> Option<(usize, f64)> {
+    let canon = sites.canon(blamed.function);
+    let mut callers: HashMap<CanonId, f64> = HashMap::new();
+    let mut total = 0.0;
+    for (stack, growth) in stacks.filter(|(_, growth)| *growth > 0.0) {
+        let is_somebody = |frame: &Frame| {
+            sites.canon(frame.function) != canon
+                && sites.class(frame.function) != FrameClass::Runtime
+                && !sites.is_transparent(frame.function)
+        };
+        let caller = sites
+            .frames(stack)
+            .skip_while(|frame| sites.canon(frame.function) != canon)
+            .find(is_somebody);
+        if let Some(caller) = caller {
+            *callers.entry(sites.canon(caller.function)).or_default() += growth;
+            total += growth;
+        }
+    }
+    let sharing = callers
+        .values()
+        .filter(|growth| **growth >= EVEN_LEAST * total);
+    let largest = callers.values().copied().fold(0.0, f64::max);
+    let count = sharing.count();
+    (count >= EVEN_CALLERS && largest < EVEN_MOST * total).then(|| (count, largest / total))
+}
+
 /// Function names from the blamed frame down to the site, along the heaviest of the stacks.
 pub(super) fn path_from(
     sites: &SiteIndex,

@@ -2,7 +2,7 @@
 
 use super::case::{Case, FrameName};
 use super::course::{course, other_runs};
-use super::culprit::{blame, callers_of, path_from};
+use super::culprit::{blame, callers_of, even_callers, path_from};
 use super::listing::{list_goroutines, list_sites};
 use super::sentences;
 use super::settle::would_change;
@@ -63,18 +63,23 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     let culprit = find_culprit(case, view, parts, &buckets, &stacks);
     let sites = list_sites(case, &buckets);
     let goroutines = list_goroutines(case, &parts.crowds);
+    let weighed = || stacks.stacks.iter().map(|s| (s.stack, s.weight));
+    let even = match &culprit {
+        Some((culprit, frame)) if culprit.seen_in == "heap" && !case.is_single() => {
+            even_callers(case.sites, *frame, weighed())
+        }
+        _ => None,
+    };
     let callers = match &culprit {
         Some((culprit, frame)) if culprit.seen_in == "heap" => {
-            let weighed = stacks.stacks.iter().map(|s| (s.stack, s.weight));
-            callers_of(case.sites, *frame, weighed)
+            callers_of(case.sites, *frame, weighed())
         }
         Some((culprit, _)) => creators(case, parts, culprit),
         None => Vec::new(),
     };
     let path = culprit.as_ref().map_or_else(Vec::new, |(culprit, frame)| {
         if culprit.seen_in == "heap" {
-            let stacks = stacks.stacks.iter().map(|s| (s.stack, s.weight));
-            return path_from(case.sites, *frame, stacks);
+            return path_from(case.sites, *frame, weighed());
         }
         let crowds = case.crowds.crowds.iter();
         let seen = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
@@ -89,6 +94,12 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     if let (Some(reading), Some(growth)) = (&heap, &growth) {
         evidence.extend(sentences::of_heap(case, parts, reading, growth));
     }
+    evidence.extend(even.map(|(callers, largest)| {
+        format!(
+            "the culprit's growth comes from {callers} callers, {:.0} % from the largest: it is what this function keeps, not what one of them does",
+            largest * 100.0
+        )
+    }));
     let others = other_runs(case, &parts.grown);
     evidence.extend(others.as_ref().map(sentences::of_other_runs));
     let would_change = would_change(case, verdict, heap.as_ref(), growth.as_ref());

@@ -3,6 +3,7 @@
 
 pub mod profiles;
 pub mod random;
+pub mod series;
 
 use assert_cmd::Command;
 use serde_json::Value;
