@@ -14,13 +14,13 @@ mod score;
 
 use baselines::{BASELINES, sites_of};
 use judged::{Call, Judged, corpus};
-use misses::{KINDS, KNOWN_MISSES, Ledger, count, misjudged};
+use misses::{KINDS, KNOWN_MISSES, Ledger, count, is_listed, misjudged};
 use named::{LOOK_ALIKES_MUST_BE_NAMED, names_given};
 use score::{Score, below, most_interval_misses};
 use std::fmt::Write;
 use support::{diagnose, heapdrift, project};
 
-/// Whether a README that has another score fails, or is told of only.
+/// Whether a README that has another score fails, or is only told of.
 const README_MUST_HAVE_THE_SCORE: bool = false;
 
 /// The halves of the corpus, and both together.
@@ -47,39 +47,41 @@ fn the_corpus_scores_above_the_floors() {
             )
         })
         .collect();
-    let mut failed = Vec::new();
+    // Printed in one piece: other tests print beside this one.
+    let (mut report, mut failed) = (String::new(), Vec::new());
     for (part, splits) in PARTS {
         let cases: Vec<_> = calls
             .iter()
             .filter(|(judged, _)| splits.contains(&judged.case.split.as_str()))
             .collect();
         if cases.is_empty() {
-            println!("\n{part}: no cases");
+            report += &format!("\n{part}: no cases\n");
             continue;
         }
-        println!("\n{part}\n{}", Score::header());
-        let mut scores = judges.iter().enumerate().map(|(index, name)| {
+        report += &format!("\n{part}\n{}\n", Score::header());
+        let mut scores = Vec::new();
+        for (index, name) in judges.iter().enumerate() {
             let mut score = Score::default();
             for (judged, calls) in &cases {
                 score.count(judged, &calls[index]);
             }
-            println!("{}", score.row(name));
-            score
-        });
-        let ours = scores.next().unwrap();
-        scores.for_each(drop);
+            report += &format!("{}\n", score.row(name));
+            scores.push(score);
+        }
         let judged: Vec<&Judged> = cases.iter().map(|(judged, _)| *judged).collect();
-        let below = [ours.below_floors(), check_patterns(&judged)].concat();
+        let patterns = check_patterns(&judged, &mut report);
+        let below = [scores[0].below_floors(), patterns].concat();
         failed.extend(below.into_iter().map(|words| format!("{part}: {words}")));
         if part == "all" {
-            check_readme(&ours);
+            failed.extend(check_readme(&scores[0], &mut report));
         }
     }
+    println!("{report}");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Prints how patterns were named, and says what is wrong with it.
-fn check_patterns(cases: &[&Judged]) -> Vec<String> {
+/// Reports how patterns were named, and says what is wrong with it.
+fn check_patterns(cases: &[&Judged], report: &mut String) -> Vec<String> {
     let with_pattern = || cases.iter().filter(|judged| judged.case.pattern.is_some());
     let is_right =
         |judged: &&&Judged| judged.first()["pattern"].as_str() == judged.case.pattern.as_deref();
@@ -91,8 +93,8 @@ fn check_patterns(cases: &[&Judged]) -> Vec<String> {
     let wrongly = look_alikes()
         .filter(|judged| count(judged, |finding| !finding["pattern"].is_null()) > 0)
         .count();
-    println!(
-        "patterns: {right} of {all} named right; {wrongly} of {} look-alikes are given one",
+    *report += &format!(
+        "patterns: {right} of {all} named right; {wrongly} of {} look-alikes are given one\n",
         look_alikes().count()
     );
     let alarm = (wrongly > 0).then(|| format!("{wrongly} look-alikes are given a pattern"));
@@ -100,16 +102,16 @@ fn check_patterns(cases: &[&Judged]) -> Vec<String> {
     floor.into_iter().chain(alarm).collect()
 }
 
-fn check_readme(score: &Score) {
+/// The README has the score of the whole corpus in words.
+fn check_readme(score: &Score, report: &mut String) -> Option<String> {
     let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
     let sentence = score.sentence();
-    if !readme.contains(&sentence) {
-        println!("the README should say: {sentence}");
+    if readme.contains(&sentence) {
+        return None;
     }
-    assert!(
-        readme.contains(&sentence) || !README_MUST_HAVE_THE_SCORE,
-        "the README should say: {sentence}"
-    );
+    let said = format!("the README should say: {sentence}");
+    *report += &format!("{said}\n");
+    README_MUST_HAVE_THE_SCORE.then_some(said)
 }
 
 #[test]
@@ -144,7 +146,7 @@ fn the_corpus_is_judged_as_it_is_labelled() {
         for miss in misjudged(judged) {
             if miss.0 == "named" {
                 unnamed.push(format!("{}: {}", case.name, miss.1));
-                if !LOOK_ALIKES_MUST_BE_NAMED {
+                if !LOOK_ALIKES_MUST_BE_NAMED && !is_listed(case, miss.0) {
                     continue;
                 }
             }

@@ -45,10 +45,7 @@ impl Ledger {
 
     pub fn note(&mut self, case: &Case, (kind, words): Miss) {
         assert!(self.kinds.contains(&kind), "{kind}");
-        let is_listed = KNOWN_MISSES
-            .iter()
-            .any(|(name, listed, _)| *name == case.name && *listed == kind);
-        if is_listed {
+        if is_listed(case, kind) {
             self.seen.insert((case.name.clone(), kind));
         } else {
             self.unlisted
@@ -73,6 +70,13 @@ impl Ledger {
         let wrong = [self.unlisted, came_right].concat();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
+}
+
+/// Whether a case is known to be missed in this way.
+pub fn is_listed(case: &Case, kind: &str) -> bool {
+    KNOWN_MISSES
+        .iter()
+        .any(|(name, listed, _)| *name == case.name && *listed == kind)
 }
 
 /// What is wrong with the diagnosis of a case.

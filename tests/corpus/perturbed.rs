@@ -58,6 +58,7 @@ fn files_given_twice_change_nothing() {
 fn a_file_that_is_cut_short_costs_one_snapshot() {
     let mut ledger = Ledger::of(&["cut"]);
     let (mut leaks, mut still, mut same_culprit) = (0, 0, 0);
+    let mut changed = String::new();
     for judged in corpus() {
         let case = &judged.case;
         let dir = tempfile::tempdir().unwrap();
@@ -74,8 +75,8 @@ fn a_file_that_is_cut_short_costs_one_snapshot() {
         ledger.expect(case, is_told, "cut", "no warning of it".to_owned());
         let (before, after) = (answer(&judged.diagnosis), answer(&cut));
         if before != after {
-            println!(
-                "{} without {victim}: {before:?} became {after:?}",
+            changed += &format!(
+                "{} without {victim}: {before:?} became {after:?}\n",
                 case.name
             );
         }
@@ -89,7 +90,7 @@ fn a_file_that_is_cut_short_costs_one_snapshot() {
     }
     println!(
         "with one heap file cut short: {still} of {leaks} leaks are still called one, \
-         {same_culprit} with the same first culprit"
+         {same_culprit} with the same first culprit\n{changed}"
     );
     ledger.settle();
     assert!(10 * still >= 9 * leaks, "{still} of {leaks}");

@@ -4,6 +4,7 @@
 mod case;
 pub mod profiles;
 pub mod random;
+pub mod thinning;
 
 pub use case::{Case, cases};
 
