@@ -39,6 +39,23 @@ impl Random {
         }
     }
 
+    /// How many of `marked` objects are among `drawn` that are taken from `total` with equal
+    /// chance (hypergeometric). Costs the smaller of the two.
+    pub fn among(&mut self, total: u64, marked: u64, drawn: u64) -> u64 {
+        assert!(
+            marked <= total && drawn <= total,
+            "{marked}, {drawn} of {total}"
+        );
+        // Each of the fewer falls into one of the places that the others hold.
+        let (few, many) = (marked.min(drawn), marked.max(drawn));
+        let mut found = 0;
+        for done in 0..few {
+            let share = (many - found) as f64 / (total - done) as f64;
+            found += u64::from(self.uniform() < share);
+        }
+        found
+    }
+
     /// A Poisson variable of this mean.
     pub fn poisson(&mut self, mean: f64) -> u64 {
         let (mut time, mut events) = (0.0, 0);
