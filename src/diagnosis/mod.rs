@@ -161,11 +161,11 @@ pub fn diagnose(
         verdict,
         inputs: summary::inputs(series, run),
         series: summary::series(&case),
-        forecast: memory::forecast(&case, &totals, options.limit_bytes),
+        forecast: memory::forecast(&case, &totals, verdict, options.limit_bytes),
         totals,
         next_steps: next_steps::next_steps(&case, verdict, &findings, &unsettled),
+        not_a_leak: memory::verdicts(&case, &findings, memory.as_ref()),
         findings,
-        not_a_leak: Vec::new(),
         memory,
         warnings,
     })
