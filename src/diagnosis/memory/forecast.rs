@@ -11,9 +11,17 @@
 //!   for the earliest time. For the latest, pages beyond the goal are room for growth: only
 //!   what the goal needs counts, or what is held if that is less;
 //! - **factor**: the scavenger keeps up to 10 % more than the goal, which counts for the
-//!   earliest time. For the latest the factor is 1 where every collection of the window was
-//!   forced, by the snapshots or by the program: such a heap never reaches its goal. It is 1
-//!   also beyond GOMEMLIMIT, where the collector gives up headroom before the limit is crossed.
+//!   earliest time;
+//! - **cycle**: garbage reaches a goal only at the end of a cycle, which lasts
+//!   live · GOGC/100 / (rate of allocation). When the goal has come to the limit, a cycle with a
+//!   smaller goal may be under way, and the next one has to run up to the limit: two cycles
+//!   more for the latest time. In a pure leak, where nothing is garbage, that is long.
+//!
+//! Whatever the garbage does, the limit is reached when live memory alone has come to it: the
+//! latest time is never later than (limit − live − beside the heap) / slope. It is just that
+//! where every collection between the last two snapshots was forced, so that the heap never
+//! came to its goal, and where GOMEMLIMIT lies below the limit, so that the collector gives up
+//! garbage before the limit is crossed.
 //!
 //! A forecast reaches no further than ten times the window that it rests on.
 
@@ -36,6 +44,8 @@ struct Held {
     least: f64,
     /// What the cycle may come to before it ends: for the earliest time.
     peak: f64,
+    /// What is not of the heap: stacks, the runtime's own data, native memory.
+    beside: f64,
     /// Live heap and what is beside the heap, where known: what is left without any garbage.
     without_garbage: Option<f64>,
     from: &'static str,
@@ -48,6 +58,8 @@ struct Pace {
     high: f64,
     /// 1 + GOGC/100.
     factor: f64,
+    /// All that is allocated, bytes per hour, if known.
+    allocated: Option<f64>,
     /// Whether a collection of the window was the collector's own, so that the goal was reached.
     reaches_goal: bool,
     go_memory_limit: Option<f64>,
@@ -98,6 +110,7 @@ pub(in crate::diagnosis) fn forecast(
         low: ci95[0] + stacks,
         high: ci95[1] + stacks,
         factor,
+        allocated: allocated(case, hours),
         reaches_goal: reaches_goal(&readings),
         go_memory_limit: last.and_then(|last| Some(last.stats.go_memory_limit? as f64)),
     };
@@ -126,17 +139,22 @@ pub(in crate::diagnosis) fn forecast(
 /// The earliest and the latest time, in hours from now.
 fn reach(limit: f64, held: &Held, pace: &Pace) -> (f64, f64) {
     let earliest = (limit - held.peak).max(0.0) / (pace.high * pace.factor * RETAINED);
-    let factor = match pace.reaches_goal {
-        true => pace.factor,
-        false => 1.0,
+    let goal_is_there = (limit - held.least).max(0.0) / (pace.low * pace.factor);
+    let Some(without_garbage) = held.without_garbage else {
+        return (earliest, goal_is_there);
     };
-    let mut latest = (limit - held.least).max(0.0) / (pace.low * factor);
-    if let Some(without_garbage) = held.without_garbage
-        && pace.go_memory_limit.is_some_and(|soft| soft <= limit)
-    {
-        latest = latest.max((limit - without_garbage).max(0.0) / pace.low);
-    }
-    (earliest, latest)
+    let by_live = (limit - without_garbage).max(0.0) / pace.low;
+    let is_soft = pace.go_memory_limit.is_some_and(|soft| soft <= limit);
+    let latest = match pace.allocated {
+        Some(allocated) if pace.reaches_goal && !is_soft => {
+            // The heap under the limit, with its garbage.
+            let heap = (limit - held.beside).max(0.0);
+            let garbage = heap * (1.0 - 1.0 / pace.factor);
+            goal_is_there + 2.0 * garbage / allocated.max(pace.low)
+        }
+        _ => by_live,
+    };
+    (earliest, latest.min(by_live))
 }
 
 /// What counts against the limit now: the resident set (the control group's anonymous memory if
@@ -156,6 +174,7 @@ fn held_now(
             now: live * factor,
             least: live,
             peak: live * factor * RETAINED,
+            beside: 0.0,
             without_garbage: Some(live),
             from: "profile",
         });
@@ -165,19 +184,26 @@ fn held_now(
         now,
         least: now,
         peak: now,
+        beside: 0.0,
         without_garbage: None,
         from,
     };
     let (Some((in_use, kept)), Some(goal)) = (heap, last.stats.next_gc) else {
         return Some(held);
     };
-    // Stacks, the runtime's own data, native memory.
     let beside = (now - (in_use + kept) as f64).max(0.0);
     let between = last.fragmentation().unwrap_or(0) as f64;
     Some(Held {
         least: now.min(beside + goal as f64),
         peak: now.max(beside + goal as f64 + between),
-        without_garbage: last.live().map(|(live, _)| beside + live as f64),
+        beside,
+        // HeapAlloc holds a little more than what is live: the profile's total may be nearer.
+        without_garbage: last.live().map(|(live, _)| {
+            let seen = totals
+                .last_bytes
+                .map_or(f64::INFINITY, |bytes| bytes.max(0) as f64);
+            beside + seen.min(live as f64)
+        }),
         ..held
     })
 }
@@ -189,6 +215,17 @@ fn measured(last: &Reading, is_of_group: bool) -> Option<(u64, &'static str)> {
         (Some(rss), _) => Some((rss, "rss")),
         (None, _) => last.held().map(|held| (held, "runtime")),
     }
+}
+
+/// Bytes allocated per hour, by the runtime's counter or else by the profiles'.
+fn allocated(case: &Case, hours: f64) -> Option<f64> {
+    let counted = case.first_and_last(|stats| stats.total_alloc);
+    let counted = counted.map(|(first, last)| last.saturating_sub(first) as f64);
+    let history = case.history;
+    let bytes = counted
+        .filter(|bytes| *bytes > 0.0)
+        .unwrap_or_else(|| history.allocated_between(history.active(), 0, case.last()));
+    (bytes > 0.0).then_some(bytes / hours)
 }
 
 /// Growth of the stacks, bytes per hour. Exact, but for the whole window only.

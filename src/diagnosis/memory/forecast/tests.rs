@@ -48,7 +48,8 @@ fn what_is_held_has_a_peak_to_be() {
         (80.0 * M, 110.0 * M, "runtime")
     );
     // 80 is less than 5 + 100; without garbage 5 + 50 are left.
-    assert_eq!((now.least, now.without_garbage), (80.0 * M, Some(55.0 * M)));
+    assert_eq!((now.least, now.beside), (80.0 * M, 5.0 * M));
+    assert_eq!(now.without_garbage, Some(55.0 * M));
     let mut idle = figures();
     (idle.heap_idle, idle.sys) = (Some(110 * MIB), Some(170 * MIB));
     // 160 held, of which 100 idle: the goal needs 105 only.
@@ -88,14 +89,17 @@ fn without_figures_the_live_heap_counts_with_its_headroom() {
     assert_eq!(held(&empty, false).map(|held| held.from), Some("profile"));
 }
 
-/// 200 to reach; 80 held, a peak of 110 to be. 10 to 12 MiB/h at a factor of 2:
-/// (200 − 110)/(12 · 2 · 1.1) = 3.41 h at the earliest, (200 − 80)/(10 · 2) = 6 h at the latest.
+/// 200 to reach; 80 held, 5 of it beside the heap, a peak of 110 to be, 50 live. 10 to 12 MiB/h
+/// at a factor of 2: (200 − 110)/(12 · 2 · 1.1) = 3.41 h at the earliest. The goal is there
+/// after (200 − 80)/(10 · 2) = 6 h, and two cycles of (200 − 5)/2 = 97.5 of garbage later:
+/// at 390 MiB/h half an hour.
 #[test]
 fn the_range_has_both_ends_of_each_part() {
     let now = Held {
         now: 80.0 * M,
         least: 80.0 * M,
         peak: 110.0 * M,
+        beside: 5.0 * M,
         without_garbage: Some(55.0 * M),
         from: "runtime",
     };
@@ -103,6 +107,7 @@ fn the_range_has_both_ends_of_each_part() {
         low: 10.0 * M,
         high: 12.0 * M,
         factor: 2.0,
+        allocated: Some(390.0 * M),
         reaches_goal: true,
         go_memory_limit: None,
     };
@@ -113,18 +118,24 @@ fn the_range_has_both_ends_of_each_part() {
             "{earliest} {latest}"
         );
     };
-    close(reach(200.0 * M, &now, &pace), (3.409, 6.0));
-    // A limit within this cycle's reach.
-    close(reach(100.0 * M, &now, &pace), (0.0, 1.0));
-    // Forced collections keep the heap below its goal: a byte of growth takes a byte.
+    close(reach(200.0 * M, &now, &pace), (3.409, 6.5));
+    // A limit within this cycle's reach: 1 h and two cycles of 47.5.
+    close(reach(100.0 * M, &now, &pace), (0.0, 1.0 + 95.0 / 390.0));
+    // Where nothing is garbage a cycle takes for ever: live memory has to fill it, (200 − 55)/10.
+    pace.allocated = Some(10.0 * M);
+    close(reach(200.0 * M, &now, &pace), (3.409, 14.5));
+    pace.allocated = None;
+    close(reach(200.0 * M, &now, &pace), (3.409, 14.5));
+    pace.allocated = Some(390.0 * M);
+    // Forced collections keep the heap below its goal.
     pace.reaches_goal = false;
-    close(reach(200.0 * M, &now, &pace), (3.409, 12.0));
+    close(reach(200.0 * M, &now, &pace), (3.409, 14.5));
     pace.reaches_goal = true;
-    // Beyond GOMEMLIMIT nothing but live memory grows: (200 − 55)/10.
+    // Beyond GOMEMLIMIT nothing but live memory grows.
     pace.go_memory_limit = Some(150.0 * M);
     close(reach(200.0 * M, &now, &pace), (3.409, 14.5));
     pace.go_memory_limit = Some(250.0 * M);
-    close(reach(200.0 * M, &now, &pace), (3.409, 6.0));
+    close(reach(200.0 * M, &now, &pace), (3.409, 6.5));
 }
 
 #[test]
