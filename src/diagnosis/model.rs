@@ -292,9 +292,9 @@ pub struct MemoryBreakdown {
     pub profile_inuse: Option<i64>,
     /// Live after the last collection, as estimated.
     pub live: Option<u64>,
-    /// What `live` is taken from: `profile` (its error is below 5 %, or HeapAlloc is from long
-    /// after a collection) or `heap-alloc` (HeapAlloc right after a collection: a little more
-    /// than what is live).
+    /// What `live` is taken from: `goal` (the collector's goal and the GOGC that the process
+    /// reports), `profile` (its error is below 5 %, or HeapAlloc is from long after a collection)
+    /// or `heap-alloc` (HeapAlloc right after a collection: a little more than what is live).
     pub live_from: Option<&'static str>,
     /// Live and not yet swept objects.
     pub heap_alloc: Option<u64>,
@@ -330,8 +330,9 @@ pub struct MemoryBreakdown {
     pub gogc_percent: Option<u64>,
     /// `next_gc` / `live`; null below 4 MiB live, where the runtime's least heap decides.
     pub gogc_factor: Option<f64>,
-    /// GOGC in per cent as seen: 100 · (`next_gc` − `live`) / (`live` + stacks in use), by the
-    /// pacer's own formula without the globals. A memory limit makes it smaller than GOGC.
+    /// GOGC in per cent as seen: 100 · (`next_gc` − live) / (live + stacks in use), by the pacer's
+    /// own formula without the globals, with live as measured (`profile` or `heap-alloc`). A
+    /// memory limit makes it smaller than GOGC.
     pub gogc_seen_percent: Option<f64>,
     /// GOGC before and after, in per cent as reported or seen, when it changed in the window.
     pub gogc_change: Option<[f64; 2]>,

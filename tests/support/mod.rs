@@ -81,7 +81,13 @@ impl Case {
 
     /// The files of some of its snapshots.
     pub fn part(&self, stems: &[String]) -> Vec<PathBuf> {
-        let kinds = ["heap.pb.gz", "memory.txt.gz", "goroutine.txt.gz"];
+        let kinds = [
+            "heap.pb.gz",
+            "memory.txt.gz",
+            "metrics.txt.gz",
+            "cgroup.txt.gz",
+            "goroutine.txt.gz",
+        ];
         let names = stems
             .iter()
             .flat_map(|stem| kinds.map(|kind| format!("{stem}.{kind}")));

@@ -11,7 +11,8 @@
 //!   for the earliest time. For the latest, pages beyond the goal are room for growth: only
 //!   what the goal needs counts, or what is held if that is less;
 //! - **factor**: the scavenger keeps up to 10 % more than the goal, which counts for the
-//!   earliest time;
+//!   earliest time; and what is resident goes up and down with it. The snapshots show between
+//!   which shares of the goal: the largest counts for the earliest time, the smallest for the latest;
 //! - **cycle**: garbage reaches a goal only at the end of a cycle, which lasts
 //!   live · GOGC/100 / (rate of allocation). When the goal has come to the limit, a cycle with a
 //!   smaller goal may be under way, and the next one has to run up to the limit: two cycles
@@ -25,7 +26,7 @@
 //!
 //! A forecast reaches no further than ten times the window that it rests on.
 
-use super::reading::{RETAINED, Reading, readings};
+use super::reading::{LEAST_HEAP, RETAINED, Reading, readings};
 use crate::diagnosis::case::Case;
 use crate::diagnosis::{Forecast, Totals, Verdict};
 use crate::units::duration;
@@ -48,6 +49,8 @@ struct Held {
     beside: f64,
     /// Live heap and what is beside the heap, where known: what is left without any garbage.
     without_garbage: Option<f64>,
+    /// Least and largest share of the goal that was resident at a snapshot: (1, 1.1) if unknown.
+    shares: (f64, f64),
     from: &'static str,
 }
 
@@ -83,7 +86,7 @@ pub(in crate::diagnosis) fn forecast(
     };
     let gogc = last.and_then(Reading::gogc);
     let factor = 1.0 + gogc.map_or(DEFAULT_FACTOR - 1.0, |percent| percent.max(0.0) / 100.0);
-    let held = held_now(last, totals, factor, limit_from == "cgroup");
+    let held = held_now(&readings, totals, factor, limit_from == "cgroup");
     let forecast = Forecast {
         limit_bytes: Some(limit),
         limit_from: Some(limit_from),
@@ -138,8 +141,9 @@ pub(in crate::diagnosis) fn forecast(
 
 /// The earliest and the latest time, in hours from now.
 fn reach(limit: f64, held: &Held, pace: &Pace) -> (f64, f64) {
-    let earliest = (limit - held.peak).max(0.0) / (pace.high * pace.factor * RETAINED);
-    let goal_is_there = (limit - held.least).max(0.0) / (pace.low * pace.factor);
+    let (share_low, share_high) = held.shares;
+    let earliest = (limit - held.peak).max(0.0) / (pace.high * pace.factor * share_high);
+    let goal_is_there = (limit - held.least).max(0.0) / (pace.low * pace.factor * share_low);
     let Some(without_garbage) = held.without_garbage else {
         return (earliest, goal_is_there);
     };
@@ -159,13 +163,8 @@ fn reach(limit: f64, held: &Held, pace: &Pace) -> (f64, f64) {
 
 /// What counts against the limit now: the resident set (the control group's anonymous memory if
 /// that is more and its limit counts), what the Go runtime holds, or the live heap with its headroom.
-fn held_now(
-    last: Option<&Reading>,
-    totals: &Totals,
-    factor: f64,
-    is_of_group: bool,
-) -> Option<Held> {
-    let Some((now, from, last)) = last.and_then(|last| {
+fn held_now(readings: &[Reading], totals: &Totals, factor: f64, is_of_group: bool) -> Option<Held> {
+    let Some((now, from, last)) = readings.last().and_then(|last| {
         let (now, from) = measured(last, is_of_group)?;
         Some((now as f64, from, last))
     }) else {
@@ -176,6 +175,7 @@ fn held_now(
             peak: live * factor * RETAINED,
             beside: 0.0,
             without_garbage: Some(live),
+            shares: (1.0, RETAINED),
             from: "profile",
         });
     };
@@ -186,26 +186,43 @@ fn held_now(
         peak: now,
         beside: 0.0,
         without_garbage: None,
+        shares: (1.0, RETAINED),
         from,
     };
     let (Some((in_use, kept)), Some(goal)) = (heap, last.stats.next_gc) else {
         return Some(held);
     };
     let beside = (now - (in_use + kept) as f64).max(0.0);
-    let between = last.fragmentation().unwrap_or(0) as f64;
+    let (goal, between) = (goal as f64, last.fragmentation().unwrap_or(0) as f64);
+    let (low, high) = shares_of_goal(readings);
     Some(Held {
-        least: now.min(beside + goal as f64),
-        peak: now.max(beside + goal as f64 + between),
+        least: now.min(beside + low * goal),
+        peak: now.max(beside + (goal + between).max(high * goal)),
+        shares: (low, high.max(RETAINED)),
         beside,
-        // HeapAlloc holds a little more than what is live: the profile's total may be nearer.
-        without_garbage: last.live().map(|(live, _)| {
-            let seen = totals
-                .last_bytes
-                .map_or(f64::INFINITY, |bytes| bytes.max(0) as f64);
+        without_garbage: last.live().map(|(live, from)| {
+            // HeapAlloc holds a little more than what is live: the profile may be nearer.
+            let profile = totals.last_bytes.filter(|_| from == "heap-alloc");
+            let seen = profile.map_or(f64::INFINITY, |bytes| bytes.max(0) as f64);
             beside + seen.min(live as f64)
         }),
         ..held
     })
+}
+
+/// Heap pages that were resident at a snapshot, as a share of the goal then: the least, at most
+/// 1, and the largest, at least 1.
+fn shares_of_goal(readings: &[Reading]) -> (f64, f64) {
+    let shares = readings.iter().filter_map(|reading| {
+        let goal = reading.stats.next_gc.filter(|goal| *goal >= LEAST_HEAP)?;
+        let pages = reading.stats.heap_inuse? + reading.idle_kept()?;
+        Some(pages as f64 / goal as f64)
+    });
+    shares
+        .filter(|share| *share > 0.0)
+        .fold((1.0, 1.0), |(low, high), share| {
+            (share.min(low), share.max(high))
+        })
 }
 
 fn measured(last: &Reading, is_of_group: bool) -> Option<(u64, &'static str)> {

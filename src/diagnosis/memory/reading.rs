@@ -74,10 +74,31 @@ impl Reading<'_> {
         Some(known.fold(0, u64::saturating_add))
     }
 
-    /// What is live after the last collection, and what that is taken from. HeapAlloc right
-    /// after a collection is exact but for what was allocated since; the profile is as of the
-    /// collection but sampled, and never above HeapAlloc.
+    /// What is live after the last collection, and what that is taken from: the collector's
+    /// goal where GOGC is reported, else as measured.
     pub fn live(&self) -> Option<(u64, &'static str)> {
+        let from_goal = self.live_by_goal().map(|live| (live, "goal"));
+        from_goal.or_else(|| self.live_measured())
+    }
+
+    /// The pacer's goal is live + (live + stacks + globals)·GOGC/100 (`runtime/mgcpacer.go`,
+    /// `commit`): solved for live, without the globals, which are small. Not where a memory
+    /// limit or the least heap may have set the goal.
+    fn live_by_goal(&self) -> Option<u64> {
+        let (goal, percent) = self.stats.next_gc.zip(self.stats.gogc_percent)?;
+        let rate = percent as f64 / 100.0;
+        let least = 1.01 * LEAST_HEAP as f64 * rate.max(1.0);
+        let stacks = self.stats.stack_inuse.unwrap_or(0) as f64;
+        let live = (goal as f64 - rate * stacks) / (1.0 + rate);
+        let is_paced = self.stats.go_memory_limit.is_none() && goal as f64 > least && live > 0.0;
+        let most = self.stats.heap_alloc.unwrap_or(u64::MAX);
+        is_paced.then(|| (live as u64).min(most))
+    }
+
+    /// HeapAlloc right after a collection is exact but for what was allocated since, by the
+    /// capture itself too (1 to 2 MiB); the profile is as of the collection but sampled, and
+    /// never above HeapAlloc.
+    fn live_measured(&self) -> Option<(u64, &'static str)> {
         let from_alloc = |alloc| (alloc, "heap-alloc");
         let Some(heap) = self.heap else {
             return self.stats.heap_alloc.map(from_alloc);
@@ -95,7 +116,7 @@ impl Reading<'_> {
     }
 
     /// Whether a collection has just ended.
-    pub fn is_fresh(&self) -> bool {
+    fn is_fresh(&self) -> bool {
         let clocks = self.taken_at.zip(self.stats.last_gc_nanos);
         clocks.is_some_and(|(taken, gc)| taken.abs_diff(gc) <= FRESH_NANOS)
     }
@@ -106,12 +127,12 @@ impl Reading<'_> {
         (live >= LEAST_HEAP && goal > live).then(|| goal as f64 / live as f64)
     }
 
-    /// GOGC in per cent as seen. The pacer's goal is live + (live + stacks + globals)·GOGC/100
-    /// (`runtime/mgcpacer.go`, `commit`).
+    /// GOGC in per cent as seen: the pacer's formula again, with live as measured.
     pub fn gogc_seen(&self) -> Option<f64> {
-        let (live, goal) = (self.live()?.0 as f64, self.stats.next_gc? as f64);
-        let scanned = live + self.stats.stack_inuse.unwrap_or(0) as f64;
-        self.gogc_factor().map(|_| 100.0 * (goal - live) / scanned)
+        let (live, goal) = (self.live_measured()?.0, self.stats.next_gc?);
+        let scanned = live as f64 + self.stats.stack_inuse.unwrap_or(0) as f64;
+        let is_paced = live >= LEAST_HEAP && goal > live;
+        is_paced.then(|| 100.0 * (goal as f64 - live as f64) / scanned)
     }
 
     /// GOGC in per cent, as reported, else as seen.
@@ -194,6 +215,16 @@ mod tests {
         assert_eq!(reading(&stats, None).gogc_seen(), Some(100.0));
         stats.gogc_percent = Some(120);
         assert_eq!(reading(&stats, None).gogc(), Some(120.0));
+        // (90 − 1.2 · 10) / 2.2 = 35.45 are live, by the goal.
+        let live = (78.0 / 2.2 * MIB as f64) as u64;
+        assert_eq!(reading(&stats, None).live(), Some((live, "goal")));
+        stats.go_memory_limit = Some(95 * MIB);
+        assert_eq!(
+            reading(&stats, None).live(),
+            Some((40 * MIB, "heap-alloc")),
+            "the limit may set the goal"
+        );
+        stats.gogc_percent = None;
         // The least heap sets the goal of a small one.
         stats.heap_alloc = Some(LEAST_HEAP - 1);
         assert_eq!(reading(&stats, None).gogc_factor(), None);

@@ -85,33 +85,34 @@ pub(super) fn unseen_growth(
     })
 }
 
-/// Idle pages that are kept count nowhere: they come and go. A byte of live growth takes up to
-/// the room between objects besides, and up to the collector's goal where no collection has just ended.
+/// Idle pages and garbage count nowhere: they come and go. A byte of live growth takes the room
+/// between objects besides.
 fn measures(first: &Reading, last: &Reading, profile: f64) -> Vec<Measure> {
     let between = last.stats.heap_inuse.zip(last.stats.heap_alloc);
     let between = between.map_or(1.0, |(inuse, alloc)| inuse as f64 / alloc.max(1) as f64);
-    let garbage = match first.is_fresh() && last.is_fresh() {
-        true => 1.0,
-        false => last.gogc_factor().unwrap_or(2.0),
-    };
-    let explained = profile.max(0.0) * between.max(garbage).max(1.0);
-    let used = |reading: &Reading, all: Option<u64>| {
-        Some(all? as f64 - reading.idle_kept().unwrap_or(0) as f64)
-    };
+    let explained = profile.max(0.0) * between.max(1.0);
     let grew = |figure: &dyn Fn(&Reading) -> Option<f64>| Some(figure(last)? - figure(first)?);
-    let process = grew(&|reading| used(reading, reading.stats.rss))
-        .map(|grew| ("the resident set without idle pages", grew))
-        .or_else(|| {
-            let held = grew(&|reading| used(reading, reading.held()));
-            held.map(|grew| ("what the Go runtime holds without idle pages", grew))
-        });
-    let stacks = grew(&|reading| Some(reading.stacks()? as f64));
-    let process = process.map(|(what, grew)| Measure {
-        what,
+    // Native memory counts only when both ends know it.
+    let has_native = first.stats.native.is_some() && last.stats.native.is_some();
+    let used = |reading: &Reading| {
+        let parts = [
+            reading.live()?.0,
+            reading.fragmentation()?,
+            reading.stacks().unwrap_or(0),
+            reading.runtime().unwrap_or(0),
+        ];
+        let native = reading.stats.native.filter(|_| has_native).unwrap_or(0);
+        Some(parts.map(|part| part as f64).iter().sum::<f64>() + native as f64)
+    };
+    let process = grew(&used).map(|grew| Measure {
+        what: match has_native {
+            true => "what is resident without garbage and idle pages",
+            false => "what the Go runtime holds without garbage and idle pages",
+        },
         grew,
         explained,
     });
-    let stacks = stacks.map(|grew| Measure {
+    let stacks = grew(&|reading| Some(reading.stacks()? as f64)).map(|grew| Measure {
         what: "the memory of goroutine stacks",
         grew,
         explained: 0.0,
@@ -126,14 +127,12 @@ mod tests {
 
     const MB: u64 = 1 << 20;
 
-    fn stats(inuse: u64, kept: u64, stacks: u64) -> MemoryStats {
+    /// 10 MiB of room between objects; just collected.
+    fn stats(inuse: u64, stacks: u64) -> MemoryStats {
         MemoryStats {
             heap_alloc: Some((inuse - 10) * MB),
             heap_inuse: Some(inuse * MB),
-            heap_idle: Some((kept + 7) * MB),
-            heap_released: Some(7 * MB),
             stack_sys: Some(stacks * MB),
-            sys: Some((inuse + kept + 7 + stacks) * MB),
             last_gc_nanos: Some(0),
             ..MemoryStats::default()
         }
@@ -152,32 +151,36 @@ mod tests {
     }
 
     #[test]
-    fn idle_pages_are_no_growth_and_room_between_objects_is_explained() {
-        // 60 → 110 in use (50 → 100 allocated), 40 idle pages more, 1 → 6 of stacks.
-        let seen = between(&stats(60, 5, 1), &stats(110, 45, 6), 50.0);
+    fn room_between_objects_is_explained_and_stacks_are_not() {
+        // 60 → 110 in use (50 → 100 allocated), 1 → 6 of stacks.
+        let seen = between(&stats(60, 1), &stats(110, 6), 50.0);
         // 50 + 5 grew; 50 × 110/100 = 55 are explained. Stacks: 5, and nothing explains them.
         assert_eq!(seen.len(), 2);
+        let (grew, explained) = seen[0];
         assert!(
-            (seen[0].0 - 55.0).abs() < 1e-9 && (seen[0].1 - 55.0).abs() < 1e-9,
+            (grew - 55.0).abs() < 1e-9 && (explained - 55.0).abs() < 1e-9,
             "{seen:?}"
         );
         assert_eq!(seen[1], (5.0, 0.0));
     }
 
     #[test]
-    fn the_resident_set_comes_first() {
-        let (mut first, mut last) = (stats(60, 5, 1), stats(60, 5, 1));
-        (first.rss, last.rss) = (Some(80 * MB), Some(120 * MB));
+    fn native_memory_counts_where_both_ends_know_it() {
+        let (mut first, mut last) = (stats(60, 1), stats(60, 1));
+        last.native = Some(50 << 20);
+        assert_eq!(between(&first, &last, 0.0)[0], (0.0, 0.0));
+        first.native = Some(10 << 20);
         // A heap that shrank explains nothing, and hides nothing.
         assert_eq!(between(&first, &last, -3.0), [(40.0, 0.0), (0.0, 0.0)]);
     }
 
     #[test]
-    fn long_after_a_collection_garbage_is_explained_too() {
-        let (first, mut last) = (stats(60, 5, 1), stats(90, 5, 1));
-        last.last_gc_nanos = Some(-60_000_000_000);
-        last.next_gc = Some(160 * MB);
-        // HeapAlloc 80 is taken as live without a profile: 160/80 = 2 > 90/80.
-        assert_eq!(between(&first, &last, 10.0)[0], (30.0, 20.0));
+    fn garbage_is_no_growth() {
+        let (mut first, mut last) = (stats(60, 0), stats(90, 0));
+        // GOGC = 100: live is half of the goal, 40 and 45; the other 35 MiB allocated are garbage.
+        (first.gogc_percent, last.gogc_percent) = (Some(100), Some(100));
+        (first.next_gc, last.next_gc) = (Some(80 * MB), Some(90 * MB));
+        // 5 grew, 5 × 90/80 are explained.
+        assert_eq!(between(&first, &last, 5.0)[0], (5.0, 5.625));
     }
 }

@@ -23,7 +23,7 @@ fn held(stats: &MemoryStats, is_of_group: bool) -> Option<Held> {
         heap: None,
         taken_at: None,
     };
-    held_now(Some(&reading), &totals(50), 2.0, is_of_group)
+    held_now(&[reading], &totals(50), 2.0, is_of_group)
 }
 
 /// 50 MiB allocated in 55 in use, 20 kept, 5 beside: 80 held; the goal is 100.
@@ -47,12 +47,13 @@ fn what_is_held_has_a_peak_to_be() {
         (now.now, now.peak, now.from),
         (80.0 * M, 110.0 * M, "runtime")
     );
-    // 80 is less than 5 + 100; without garbage 5 + 50 are left.
+    // 55 + 20 are three quarters of the goal; 5 + 0.75 × 100; without garbage 5 + 50 are left.
+    assert_eq!(now.shares, (0.75, 1.1));
     assert_eq!((now.least, now.beside), (80.0 * M, 5.0 * M));
     assert_eq!(now.without_garbage, Some(55.0 * M));
     let mut idle = figures();
     (idle.heap_idle, idle.sys) = (Some(110 * MIB), Some(170 * MIB));
-    // 160 held, of which 100 idle: the goal needs 105 only.
+    // 160 held, of which 100 idle: the goal needs 105 only, and 155 % of it were resident.
     let now = held(&idle, false).expect("known");
     assert_eq!(
         (now.least, now.now, now.peak),
@@ -80,7 +81,7 @@ fn the_resident_set_goes_before_the_runtimes_figures() {
 
 #[test]
 fn without_figures_the_live_heap_counts_with_its_headroom() {
-    let now = held_now(None, &totals(50), 2.0, false).expect("known");
+    let now = held_now(&[], &totals(50), 2.0, false).expect("known");
     assert_eq!(
         (now.now, now.least, now.from),
         (100.0 * M, 50.0 * M, "profile")
@@ -95,12 +96,13 @@ fn without_figures_the_live_heap_counts_with_its_headroom() {
 /// at 390 MiB/h half an hour.
 #[test]
 fn the_range_has_both_ends_of_each_part() {
-    let now = Held {
+    let mut now = Held {
         now: 80.0 * M,
         least: 80.0 * M,
         peak: 110.0 * M,
         beside: 5.0 * M,
         without_garbage: Some(55.0 * M),
+        shares: (1.0, RETAINED),
         from: "runtime",
     };
     let mut pace = Pace {
@@ -136,6 +138,9 @@ fn the_range_has_both_ends_of_each_part() {
     close(reach(200.0 * M, &now, &pace), (3.409, 14.5));
     pace.go_memory_limit = Some(250.0 * M);
     close(reach(200.0 * M, &now, &pace), (3.409, 6.5));
+    // 90/(12 · 2 · 1.5), and 120/(10 · 2 · 0.8) and half an hour.
+    now.shares = (0.8, 1.5);
+    close(reach(200.0 * M, &now, &pace), (2.5, 8.0));
 }
 
 #[test]

@@ -69,7 +69,11 @@ pub(super) fn released_pages(memory: &MemoryBreakdown) -> Option<NotALeak> {
         return None;
     }
     let resident = resident(memory)?;
-    let peak = memory.max_rss.filter(|peak| *peak as f64 > resident);
+    let peak = memory.max_rss;
+    // Pages that were obtained and never used are "given back" too: the resident set was never larger.
+    if peak.is_some_and(|peak| !is_material(peak as f64 - resident, peak as f64)) {
+        return None;
+    }
     let peak = peak.map_or_else(String::new, |peak| {
         format!(" and in the peak of {} (MaxRSS)", size(peak as f64))
     });

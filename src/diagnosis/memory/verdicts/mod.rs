@@ -71,8 +71,11 @@ pub(in crate::diagnosis) fn verdicts(
         ));
         said.extend(native);
     }
-    said.extend(sites::cluster_sized_cache(case, findings));
-    said.extend(sites::peak_kept(case, findings));
+    let cache = sites::cluster_sized_cache(case, findings);
+    // A cache that was filled within the window has reached a level: said once.
+    let of_cache = cache.as_ref().and_then(|cache| cache.bytes).unwrap_or(0.0);
+    said.extend(sites::peak_kept(case, findings, of_cache));
+    said.extend(cache);
     said.extend(sites::constant_block(case));
     said.extend(sites::profiler_memory(case));
     said.extend(sites::below_detection(case, growth));

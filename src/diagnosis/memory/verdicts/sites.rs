@@ -30,7 +30,7 @@ const ALWAYS_SAMPLED: i64 = 3;
 /// A heap up to this is small: in a larger one a profiler's tenth would be the program's.
 const SMALL_HEAP: f64 = 64.0 * MIB;
 const PROFILER_SHARE: f64 = 0.10;
-const PROFILER_BYTES: f64 = MIB;
+const PROFILER_BYTES: f64 = MIB / 4.0;
 const PROFILER_FRAMES: [&str; 2] = ["runtime/pprof.", "net/http/pprof."];
 /// Least rise of the heap that a reader will ask about.
 const NOTICED: f64 = 0.10;
@@ -72,11 +72,12 @@ fn grows(case: &Case, buckets: &[u32]) -> bool {
 }
 
 /// Memory that rose earlier and stays: goroutine descriptors of a peak, or a finding's sites
-/// that have been flat since. The larger of the two.
-pub(super) fn peak_kept(case: &Case, findings: &[Finding]) -> Option<NotALeak> {
+/// that have been flat since and are more than what a cache of the cluster explains. The larger.
+pub(super) fn peak_kept(case: &Case, findings: &[Finding], of_cache: f64) -> Option<NotALeak> {
     let reached = findings
         .iter()
-        .filter_map(|finding| level_reached(case, finding));
+        .filter_map(|finding| level_reached(case, finding))
+        .filter(|reached| reached.bytes.is_some_and(|bytes| bytes > of_cache));
     let all = reached.chain(descriptors(case));
     all.max_by(|a, b| a.bytes.unwrap_or(0.0).total_cmp(&b.bytes.unwrap_or(0.0)))
 }
@@ -129,8 +130,8 @@ fn level_reached(case: &Case, finding: &Finding) -> Option<NotALeak> {
     let culprit = finding.culprit.as_ref();
     let whose = culprit.map_or_else(String::new, |culprit| format!(" of {}", culprit.function));
     let text = format!(
-        "the memory{whose} rose by {} early in the window and changed by {} in its last third: a map, a ring \
-         buffer or a cache that has reached its size keeps it",
+        "the memory{whose} rose by {} early in the window and changed by {} in its last third: it has \
+         reached a size that it keeps, as a map, a ring buffer, a cache or a new load does",
         size(growth.bytes),
         signed_size(late),
     );
@@ -176,16 +177,21 @@ pub(super) fn constant_block(case: &Case) -> Option<NotALeak> {
     entry("constant-block", bytes, text)
 }
 
-/// What profiling itself takes, in a small heap.
+/// What profiling itself takes, in a small heap. The mean over the window: the profiler's buffers
+/// come and go, and one snapshot holds a sample or two of them.
 pub(super) fn profiler_memory(case: &Case) -> Option<NotALeak> {
     let buckets = buckets_below(case, &PROFILER_FRAMES);
-    let (bytes, total) = (in_use(case, &buckets), in_use(case, &all_buckets(case)));
+    let mean = |buckets: &[u32]| {
+        let values = case.history.series(buckets);
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    };
+    let (bytes, total) = (mean(&buckets), mean(&all_buckets(case)));
     if total > SMALL_HEAP || bytes < PROFILER_BYTES || bytes < PROFILER_SHARE * total {
         return None;
     }
     let text = format!(
-        "{} of the {} in use belong to the profiler: the tables and the compressor with which profiles are \
-         written; they are there because of the capture",
+        "{} of the {} in use on average belong to the profiler: the tables and the compressor with which \
+         profiles are written; they are there because of the capture",
         size(bytes),
         size(total),
     );

@@ -84,6 +84,8 @@ fn released_pages_are_a_third_of_what_was_obtained() {
         assert!(said.text.contains(part), "{part}: {}", said.text);
     }
     assert_eq!(bytes(Some(said)), Some(280.0));
+    released.max_rss = mib(203);
+    assert_eq!(released_pages(&released), None, "never resident");
     let small = MemoryBreakdown {
         heap_released: mib(3),
         sys: mib(8),
