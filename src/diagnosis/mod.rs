@@ -180,16 +180,19 @@ pub fn diagnose(
     let verdict = summary::verdict(&case, &findings);
     let memory = memory::breakdown(&case);
     not_a_leak.extend(movement::movements(&case, &findings));
+    not_a_leak.extend(memory::verdicts(&case, &findings, memory.as_ref()));
+    let size = |entry: &NotALeak| entry.bytes.unwrap_or(0.0);
+    not_a_leak.sort_by(|a, b| size(b).total_cmp(&size(a)));
     Ok(Diagnosis {
         schema_version: SCHEMA_VERSION,
         verdict,
         inputs: summary::inputs(series, run),
         series: summary::series(&case),
-        forecast: memory::forecast(&case, &totals, options.limit_bytes),
+        forecast: memory::forecast(&case, &totals, verdict, options.limit_bytes),
         totals,
         next_steps: next_steps::next_steps(&case, verdict, &findings, &unsettled),
-        findings,
         not_a_leak,
+        findings,
         memory,
         warnings,
     })

@@ -12,6 +12,7 @@ mod diff;
 mod explain;
 mod finding;
 mod json;
+mod memory;
 mod names;
 mod printer;
 mod rows;

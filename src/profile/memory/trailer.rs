@@ -3,80 +3,19 @@
 //! Knows the trailer's lines; must not know the profile above them. A line that is not
 //! understood is left alone: the runtime adds figures with every few releases.
 
-use super::legacy::text::{Cursor, Lines, saturate};
-use super::{ProfileError, ProfileFile};
-
-/// Figures of one moment, bytes unless said otherwise; `None` = not in the text.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct MemoryStats {
-    /// Bytes in live and not yet swept objects.
-    pub heap_alloc: Option<u64>,
-    /// All bytes ever allocated.
-    pub total_alloc: Option<u64>,
-    /// Bytes obtained from the system.
-    pub sys: Option<u64>,
-    /// Heap bytes obtained from the system.
-    pub heap_sys: Option<u64>,
-    /// Bytes in spans without objects.
-    pub heap_idle: Option<u64>,
-    /// Bytes in spans with objects.
-    pub heap_inuse: Option<u64>,
-    /// Idle bytes given back to the system.
-    pub heap_released: Option<u64>,
-    /// Live objects (a count).
-    pub heap_objects: Option<u64>,
-    /// Bytes in goroutine stacks.
-    pub stack_inuse: Option<u64>,
-    /// Stack bytes obtained from the system.
-    pub stack_sys: Option<u64>,
-    /// Bytes in span descriptors, system share.
-    pub mspan_sys: Option<u64>,
-    /// Bytes in allocation caches, system share.
-    pub mcache_sys: Option<u64>,
-    /// Bytes in the profiler's buckets.
-    pub buck_hash_sys: Option<u64>,
-    /// Bytes in the collector's own data.
-    pub gc_sys: Option<u64>,
-    /// Other runtime bytes.
-    pub other_sys: Option<u64>,
-    /// Heap size at which the next cycle starts.
-    pub next_gc: Option<u64>,
-    /// End of the last cycle, nanoseconds since the Unix epoch.
-    pub last_gc_nanos: Option<i64>,
-    /// Finished cycles (a count).
-    pub num_gc: Option<u64>,
-    /// Cycles that the program forced (a count).
-    pub num_forced_gc: Option<u64>,
-    /// Peak resident set size.
-    pub max_rss: Option<u64>,
-}
+use super::MemoryStats;
+use crate::profile::legacy::text::{Cursor, saturate};
 
 /// Whether a line belongs to a MemStats trailer that has lost its heap profile.
-pub(super) fn is_trailer(line: &[u8]) -> bool {
+pub(in crate::profile) fn is_trailer(line: &[u8]) -> bool {
     line.starts_with(b"# runtime.MemStats")
         || line.starts_with(b"# HeapAlloc = ")
         || line.starts_with(b"# Alloc = ")
 }
 
-/// Reads a trailer without a heap profile above it.
-pub(super) fn decode(bytes: &[u8]) -> Result<ProfileFile, ProfileError> {
-    let mut stats = MemoryStats::default();
-    let mut is_any = false;
-    for line in Lines::new(bytes) {
-        is_any |= stats.read_line(line.bytes.trim_ascii()).is_some();
-    }
-    if !is_any {
-        return Err(ProfileError::Text {
-            line: 1,
-            reason: "no memory figure follows, such as `# HeapAlloc = 123`".to_owned(),
-        });
-    }
-    Ok(ProfileFile::Memory(Box::new(stats)))
-}
-
 impl MemoryStats {
     /// Takes the figure of a line `# Name = 123`. `None`: there is none that we know.
-    pub(super) fn read_line(&mut self, line: &[u8]) -> Option<()> {
+    pub(in crate::profile) fn read_line(&mut self, line: &[u8]) -> Option<()> {
         let line = line.strip_prefix(b"#").unwrap_or(line).trim_ascii();
         let equals = line.iter().position(|byte| *byte == b'=')?;
         let mut value = Cursor::new(&line[equals + 1..]);
@@ -144,6 +83,9 @@ fn pair(value: &mut Cursor) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::memory::decode;
+    use crate::profile::sniff::Form;
+    use crate::profile::{ProfileError, ProfileFile};
 
     const TRAILER: &str = "\n# runtime.MemStats\n# Alloc = 10\n# TotalAlloc = 11\n# Sys = 12\n\
         # Lookups = 0\n# Mallocs = 13\n# Frees = 14\n# HeapAlloc = 15\n# HeapSys = 16\n\
@@ -154,7 +96,7 @@ mod tests {
         # GCCPUFraction = 0.25\n# DebugGC = false\n# MaxRSS = 33\n";
 
     fn read(text: &str) -> MemoryStats {
-        match decode(text.as_bytes()) {
+        match decode(text.as_bytes(), Form::MemStatsText) {
             Ok(ProfileFile::Memory(stats)) => *stats,
             other => panic!("{other:?}"),
         }
@@ -183,6 +125,7 @@ mod tests {
             num_gc: Some(31),
             num_forced_gc: Some(32),
             max_rss: Some(33),
+            ..MemoryStats::default()
         };
         assert_eq!(read(TRAILER), expected);
         assert_eq!(read(&TRAILER.replace('\n', "\r\n")), expected);
@@ -210,10 +153,10 @@ mod tests {
     #[test]
     fn a_trailer_cut_anywhere_never_panics() {
         for end in 0..TRAILER.len() {
-            let _ = decode(&TRAILER.as_bytes()[..end]);
+            let _ = decode(&TRAILER.as_bytes()[..end], Form::MemStatsText);
         }
         assert!(matches!(
-            decode(b"# runtime.MemStats\n"),
+            decode(b"# runtime.MemStats\n", Form::MemStatsText),
             Err(ProfileError::Text { .. })
         ));
     }
