@@ -212,7 +212,12 @@ fn comparable_columns<'a>(
     }
     let key_of = stacks_by_name();
     heaps()
-        .map(|heap| Cow::Owned(heap.columns.rekey(&key_of)))
+        .map(|heap| {
+            Cow::Owned(
+                heap.columns
+                    .rekey(|stack, size| (key_of[stack.index()], size)),
+            )
+        })
         .collect()
 }
 

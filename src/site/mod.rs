@@ -7,8 +7,10 @@ mod align;
 mod class;
 mod names;
 mod stacks;
+mod tiers;
 
 pub use align::{Aligned, Bucket, BucketValues};
 pub use class::{Classifier, FrameClass};
 pub use names::canonical_name;
 pub use stacks::{CanonId, SiteIndex};
+pub use tiers::{Comparison, Keys, Move, Origin, Tier, TierShare, compare, keys_across_builds};
