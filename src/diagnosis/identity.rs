@@ -1,0 +1,123 @@
+//! Heaps of different builds or processes: under which keys they are compared, and how their
+//! sites were matched.
+
+use super::{Identity, IdentityMove, IdentityShares, IdentityTier, Unshown};
+use crate::profile::{HeapColumns, HeapProfile};
+use crate::site::{Bucket, Comparison, Keys, SiteIndex, compare, keys_across_builds};
+use crate::snapshot::{OtherProcess, Run, Series, is_other_build};
+use std::borrow::Cow;
+
+/// Moves that are listed.
+const MAX_MOVES: usize = 20;
+
+/// The run's heap profiles in time order, keyed so that equal keys mean equal sites in the
+/// last build.
+pub(super) fn comparable_columns<'a>(
+    series: &'a Series,
+    run: &Run,
+    sites: &SiteIndex,
+) -> Vec<Cow<'a, HeapColumns>> {
+    let heap_of = |index: &usize| series.snapshots[*index].heap.as_ref();
+    let heaps = || run.snapshots.iter().filter_map(heap_of);
+    let builds = match run.is_one_process {
+        true => Vec::new(),
+        false => series.builds(run),
+    };
+    if builds.len() <= 1 {
+        return heaps().map(|heap| Cow::Borrowed(&heap.columns)).collect();
+    }
+    let heaps_of = |build: &Vec<usize>| build.iter().filter_map(heap_of).collect::<Vec<_>>();
+    let by_build: Vec<Vec<&HeapProfile>> = builds.iter().map(heaps_of).collect();
+    let keys = keys_across_builds(sites, &by_build);
+    let own = Keys::new();
+    run.snapshots
+        .iter()
+        .filter_map(|index| {
+            let heap = heap_of(index)?;
+            let build = builds.iter().position(|build| build.contains(index));
+            Some(rekeyed(heap, build.map_or(&own, |build| &keys[build])))
+        })
+        .collect()
+}
+
+/// A heap's samples under other keys.
+pub(super) fn rekeyed<'a>(heap: &'a HeapProfile, keys: &Keys) -> Cow<'a, HeapColumns> {
+    if keys.is_empty() {
+        return Cow::Borrowed(&heap.columns);
+    }
+    Cow::Owned(heap.columns.rekey(|stack, size| {
+        let key = keys.get(&Bucket { stack, size });
+        key.map_or((stack, size), |key| (key.stack, key.size))
+    }))
+}
+
+/// How the sites around the boundary of a series match; none when it is of one process.
+pub(super) fn at_boundary(series: &Series, sites: &SiteIndex) -> Option<Identity> {
+    let boundary = series.boundary?;
+    if matches!(boundary.cause, OtherProcess::RateChanged { .. }) {
+        return None;
+    }
+    let (identity, _) = matched(series, sites, boundary.before, boundary.after)?;
+    Some(identity)
+}
+
+/// How the sites of two snapshots match; none without a heap in both.
+pub(super) fn matched(
+    series: &Series,
+    sites: &SiteIndex,
+    before: usize,
+    after: usize,
+) -> Option<(Identity, Comparison)> {
+    let [before, after] = [before, after].map(|index| &series.snapshots[index]);
+    let heaps = [before.heap.as_ref()?, after.heap.as_ref()?];
+    let is_other_build = is_other_build(&series.symbols, heaps[0], heaps[1]);
+    let comparison = compare(sites, heaps[0], heaps[1], !is_other_build);
+    let bytes = heaps.map(|heap| heap.inuse_bytes().max(0) as f64);
+    let all = bytes[0] + bytes[1];
+    let shares = |before: f64, after: f64| IdentityShares {
+        share: match all > 0.0 {
+            true => (before * bytes[0] + after * bytes[1]) / all,
+            false => 0.0,
+        },
+        before_share: before,
+        after_share: after,
+    };
+    let tiers = comparison.tiers.iter().map(|tier| {
+        let shares = shares(tier.before, tier.after);
+        IdentityTier {
+            tier: tier.tier,
+            share: shares.share,
+            before_share: shares.before_share,
+            after_share: shares.after_share,
+        }
+    });
+    let name = |function| series.symbols.function_name(function).to_owned();
+    let (listed, rest) = comparison
+        .moves
+        .split_at(comparison.moves.len().min(MAX_MOVES));
+    let id = |heap: &HeapProfile| match heap.build_id.as_str() {
+        "" => "unknown".to_owned(),
+        id => id.to_owned(),
+    };
+    let identity = Identity {
+        is_other_build,
+        builds: heaps.map(id),
+        before: before.name().to_owned(),
+        after: after.name().to_owned(),
+        tiers: tiers.collect(),
+        unmatched: shares(comparison.unmatched[0], comparison.unmatched[1]),
+        moves: listed
+            .iter()
+            .map(|moved| IdentityMove {
+                from: name(moved.from),
+                to: name(moved.to),
+                bytes: moved.bytes,
+            })
+            .collect(),
+        moves_unshown: Unshown {
+            rows: rest.len(),
+            bytes: rest.iter().map(|moved| moved.bytes as f64).sum(),
+        },
+    };
+    Some((identity, comparison))
+}
