@@ -1,18 +1,18 @@
 //! The site table of two snapshots.
 
 use super::case::FrameName;
-use super::identity::{matched, rekeyed};
+use super::identity::{Comparable, comparable_pair, matched};
 use super::summary::written_time;
 use super::{
-    Diff, DiffRow, DiffSide, DiffTotal, NotComparable, RowVerdict, SCHEMA_VERSION, Unshown, points,
-    strangers,
+    Diff, DiffRow, DiffSide, DiffTotal, Identity, NotComparable, RowVerdict, SCHEMA_VERSION, Tier,
+    Unshown, points, strangers,
 };
 use crate::growth::{
     Evidence, FALSE_DISCOVERY_RATE, History, benjamini_hochberg, binomial_upper_tail, limit_bytes,
     normal_upper_tail, objects_needed,
 };
 use crate::profile::{Frame, FrameId, FunctionId, SymbolTable};
-use crate::site::{Bucket, Classifier, Comparison, SiteIndex};
+use crate::site::{Bucket, Classifier, SiteIndex};
 use crate::snapshot::{OtherProcess, Run, Series, SeriesWarning, Snapshot, differs};
 use hashbrown::HashMap;
 use rayon::prelude::*;
@@ -54,33 +54,37 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
         }
     };
     let (identity, comparison) = matched.unzip();
+    if let Some(identity) = identity.as_ref().filter(|_| !series.runs.contains(&run)) {
+        refuse_other_program(identity, [before, after])?;
+    }
     let heaps = [before, after].map(|snapshot| snapshot.heap.as_ref());
-    let columns: Vec<Cow<_>> = (0..2)
-        .filter_map(|side| {
-            let heap = heaps[side]?;
-            Some(match &comparison {
-                Some(comparison) => rekeyed(heap, &comparison.keys[side]),
-                None => Cow::Borrowed(&heap.columns),
-            })
-        })
-        .collect();
+    let Comparable {
+        columns,
+        symbols,
+        moved,
+    } = match (heaps, &comparison) {
+        ([Some(one), Some(other)], Some(comparison)) => {
+            comparable_pair(series, [one, other], comparison)
+        }
+        _ => Comparable {
+            columns: heaps
+                .into_iter()
+                .flatten()
+                .map(|heap| Cow::Borrowed(&heap.columns))
+                .collect(),
+            symbols: Cow::Borrowed(&series.symbols),
+            moved: HashMap::new(),
+        },
+    };
     let history = History::new(&points(series, &run, &columns), run.is_one_process);
-    let moved = comparison.as_ref().map_or_else(HashMap::new, moved_bytes);
-    let keyed = group_by_leaf(&history, &series.symbols);
+    let keyed = group_by_leaf(&history, &symbols);
     let (evidence, mut rows): (Vec<Option<Evidence>>, Vec<DiffRow>) = keyed
         .par_iter()
         .map(|(frame, numbers)| {
             let evidence = history.evidence(numbers, 0, 1);
-            let mut row = write_row(
-                &history,
-                &series.symbols,
-                *frame,
-                numbers,
-                evidence.as_ref(),
-            );
+            let mut row = write_row(&history, &symbols, *frame, numbers, evidence.as_ref());
             let keys = numbers.iter().map(|&n| history.buckets()[n as usize]);
-            row.moved_from = origin_of(&row, keys, &moved)
-                .map(|function| series.symbols.function_name(function).to_owned());
+            row.moved_from = origin_of(&row, keys, &moved, &symbols);
             (evidence, row)
         })
         .unzip();
@@ -121,6 +125,45 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
     })
 }
 
+/// Of heaps of two builds of one program at least so much is at sites of both.
+const MIN_SHARED: f64 = 0.1;
+/// Of those whose binaries have different names.
+const MIN_SHARED_OF_OTHER_NAME: f64 = 0.5;
+
+/// Refuses two heaps that have next to nothing in common: other programs, not other builds.
+fn refuse_other_program(
+    identity: &Identity,
+    snapshots: [&Snapshot; 2],
+) -> Result<(), NotComparable> {
+    let binaries = snapshots.map(|snapshot| {
+        let heap = snapshot.heap.as_ref();
+        heap.map_or_else(String::new, |heap| heap.binary.clone())
+    });
+    let have_other_names =
+        binaries.iter().all(|name| !name.is_empty()) && binaries[0] != binaries[1];
+    let least = match have_other_names {
+        true => MIN_SHARED_OF_OTHER_NAME,
+        false => MIN_SHARED,
+    };
+    let matched = identity
+        .tiers
+        .iter()
+        .filter(|tier| tier.tier != Tier::SamePackage);
+    let shared: f64 = matched.map(|tier| tier.share).sum();
+    let is_empty = snapshots.iter().any(|snapshot| {
+        let heap = snapshot.heap.as_ref();
+        heap.is_none_or(|heap| heap.inuse_bytes() <= 0)
+    });
+    if is_empty || shared >= least {
+        return Ok(());
+    }
+    Err(NotComparable::OtherProgram {
+        before: identity.before.clone(),
+        after: identity.after.clone(),
+        percent: (shared * 100.0) as u32,
+    })
+}
+
 /// The series' own; of two builds that nobody forced, what becomes of them here.
 fn warnings(series: &Series, run: &Run, cause: Option<OtherProcess>) -> Vec<String> {
     let is_forced = series.runs.contains(run);
@@ -144,31 +187,22 @@ fn warnings(series: &Series, run: &Run, cause: Option<OtherProcess>) -> Vec<Stri
     warnings
 }
 
-/// Bytes that count at a bucket, by the functions that allocated them in the first build.
-fn moved_bytes(comparison: &Comparison) -> HashMap<Bucket, Vec<(FunctionId, i64)>> {
-    let mut moved: HashMap<Bucket, Vec<(FunctionId, i64)>> = HashMap::new();
-    for origin in &comparison.origins {
-        let of_key = moved.entry(origin.key).or_default();
-        of_key.push((origin.from, origin.bytes));
-    }
-    moved
-}
-
 /// The function that allocated most of a row's bytes in the first build, where these moved.
 fn origin_of(
     row: &DiffRow,
     keys: impl Iterator<Item = Bucket>,
     moved: &HashMap<Bucket, Vec<(FunctionId, i64)>>,
-) -> Option<FunctionId> {
-    let mut bytes: BTreeMap<FunctionId, i64> = BTreeMap::new();
+    symbols: &SymbolTable,
+) -> Option<String> {
+    let mut bytes: BTreeMap<&str, i64> = BTreeMap::new();
     for (function, moved) in keys.filter_map(|key| moved.get(&key)).flatten() {
-        let of_function = bytes.entry(*function).or_default();
+        let of_function = bytes.entry(symbols.function_name(*function)).or_default();
         *of_function = of_function.saturating_add(*moved);
     }
     let all: i64 = bytes.values().fold(0, |sum, b| sum.saturating_add(*b));
     let is_most = row.before_bytes > 0 && all >= row.before_bytes / 2;
-    let largest = bytes.into_iter().rev().max_by_key(|(_, bytes)| *bytes);
-    largest.filter(|_| is_most).map(|(function, _)| function)
+    let (largest, _) = bytes.into_iter().max_by_key(|(_, bytes)| *bytes)?;
+    (is_most && largest != row.function).then(|| largest.to_owned())
 }
 
 /// Buckets with anything in use at either moment, by their leaf frame in order of its id;

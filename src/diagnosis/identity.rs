@@ -2,21 +2,29 @@
 //! sites were matched.
 
 use super::{Identity, IdentityMove, IdentityShares, IdentityTier, Unshown};
-use crate::profile::{HeapColumns, HeapProfile};
-use crate::site::{Bucket, Comparison, Keys, SiteIndex, compare, keys_across_builds};
+use crate::profile::{FrameId, FunctionId, HeapColumns, HeapProfile, SymbolTable};
+use crate::site::{
+    AcrossBuilds, Bucket, Comparison, Keys, SiteIndex, Translation, compare, keys_across_builds,
+};
 use crate::snapshot::{OtherProcess, Run, Series, is_other_build};
+use hashbrown::HashMap;
 use std::borrow::Cow;
 
 /// Moves that are listed.
 const MAX_MOVES: usize = 20;
 
-/// The run's heap profiles in time order, keyed so that equal keys mean equal sites in the
-/// last build.
-pub(super) fn comparable_columns<'a>(
-    series: &'a Series,
-    run: &Run,
-    sites: &SiteIndex,
-) -> Vec<Cow<'a, HeapColumns>> {
+/// Heap profiles under keys that mean the same in all of them.
+pub(super) struct Comparable<'a> {
+    /// In time order.
+    pub columns: Vec<Cow<'a, HeapColumns>>,
+    /// The names and stacks that the keys are of.
+    pub symbols: Cow<'a, SymbolTable>,
+    /// Of a pair: what moved, by the bucket at which it counts.
+    pub moved: HashMap<Bucket, Vec<(FunctionId, i64)>>,
+}
+
+/// The run's heap profiles, keyed so that equal keys mean equal sites in the last build.
+pub(super) fn comparable<'a>(series: &'a Series, run: &Run, sites: &SiteIndex) -> Comparable<'a> {
     let heap_of = |index: &usize| series.snapshots[*index].heap.as_ref();
     let heaps = || run.snapshots.iter().filter_map(heap_of);
     let builds = match run.is_one_process {
@@ -24,24 +32,83 @@ pub(super) fn comparable_columns<'a>(
         false => series.builds(run),
     };
     if builds.len() <= 1 {
-        return heaps().map(|heap| Cow::Borrowed(&heap.columns)).collect();
+        return Comparable {
+            columns: heaps().map(|heap| Cow::Borrowed(&heap.columns)).collect(),
+            symbols: Cow::Borrowed(&series.symbols),
+            moved: HashMap::new(),
+        };
     }
     let heaps_of = |build: &Vec<usize>| build.iter().filter_map(heap_of).collect::<Vec<_>>();
     let by_build: Vec<Vec<&HeapProfile>> = builds.iter().map(heaps_of).collect();
-    let keys = keys_across_builds(sites, &by_build);
+    let AcrossBuilds {
+        mut keys,
+        translations,
+    } = keys_across_builds(sites, &by_build);
+    let symbols = translate(&series.symbols, &mut keys, &translations);
     let own = Keys::new();
-    run.snapshots
+    let columns = run
+        .snapshots
         .iter()
         .filter_map(|index| {
             let heap = heap_of(index)?;
             let build = builds.iter().position(|build| build.contains(index));
             Some(rekeyed(heap, build.map_or(&own, |build| &keys[build])))
         })
-        .collect()
+        .collect();
+    Comparable {
+        columns,
+        symbols,
+        moved: HashMap::new(),
+    }
+}
+
+/// The two heap profiles of a comparison under its keys.
+pub(super) fn comparable_pair<'a>(
+    series: &'a Series,
+    heaps: [&'a HeapProfile; 2],
+    comparison: &Comparison,
+) -> Comparable<'a> {
+    let mut keys = comparison.keys.clone();
+    let symbols = translate(&series.symbols, &mut keys, &comparison.translations);
+    let pairs = heaps.into_iter().zip(&keys);
+    let mut moved: HashMap<Bucket, Vec<(FunctionId, i64)>> = HashMap::new();
+    for origin in &comparison.origins {
+        let key = keys[0].get(&origin.bucket).unwrap_or(&origin.bucket);
+        let of_key = moved.entry(*key).or_default();
+        of_key.push((origin.from, origin.bytes));
+    }
+    Comparable {
+        columns: pairs.map(|(heap, keys)| rekeyed(heap, keys)).collect(),
+        symbols,
+        moved,
+    }
+}
+
+/// Adds the translated stacks, and keys that lead there.
+fn translate<'a>(
+    symbols: &'a SymbolTable,
+    keys: &mut [Keys],
+    translations: &[Translation],
+) -> Cow<'a, SymbolTable> {
+    let mut extended = Cow::Borrowed(symbols);
+    for translation in translations {
+        let symbols = extended.to_mut();
+        let frames: Vec<FrameId> = translation
+            .frames
+            .iter()
+            .map(|frame| symbols.intern_frame(frame.function, frame.line))
+            .collect();
+        let key = Bucket {
+            stack: symbols.intern_stack(&frames),
+            ..translation.bucket
+        };
+        keys[translation.build].insert(translation.bucket, key);
+    }
+    extended
 }
 
 /// A heap's samples under other keys.
-pub(super) fn rekeyed<'a>(heap: &'a HeapProfile, keys: &Keys) -> Cow<'a, HeapColumns> {
+fn rekeyed<'a>(heap: &'a HeapProfile, keys: &Keys) -> Cow<'a, HeapColumns> {
     if keys.is_empty() {
         return Cow::Borrowed(&heap.columns);
     }

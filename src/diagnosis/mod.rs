@@ -32,7 +32,7 @@ use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{OtherProcess, Run, Series, differs};
 use case::Case;
 use finding::{all_buckets, weigh};
-use identity::comparable_columns;
+use identity::{Comparable, comparable};
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -68,6 +68,18 @@ pub enum NotComparable {
         /// From which rate to which.
         cause: OtherProcess,
     },
+    /// They have next to nothing in common.
+    #[error(
+        "{before} and {after} are not of one program: {percent} % of the bytes in use are at sites of both"
+    )]
+    OtherProgram {
+        /// First file.
+        before: String,
+        /// Second file.
+        after: String,
+        /// Share of the bytes, in whole percent.
+        percent: u32,
+    },
     /// The second profile is the older one.
     #[error("{after} is older than {before}")]
     WrongOrder {
@@ -100,6 +112,9 @@ impl NotComparable {
             Self::OtherProcess { .. } => {
                 "compare profiles of one process between restarts, or use --force: they are then compared as two independent samples, which sees far less"
             }
+            Self::OtherProgram { .. } => {
+                "compare builds of one program, or use --force: they are then compared as two independent samples"
+            }
             Self::OtherRate { .. } => {
                 "compare profiles taken at one rate, or use --force: sizes are then compared without error estimate"
             }
@@ -126,11 +141,15 @@ pub fn diagnose(
         });
     };
     refuse_strangers(series, run)?;
-    let sites = SiteIndex::new(
-        &series.symbols,
-        &Classifier::new(options.app_modules.clone()),
-    );
-    let columns = comparable_columns(series, run, &sites);
+    let classifier = Classifier::new(options.app_modules.clone());
+    let as_read = SiteIndex::new(&series.symbols, &classifier);
+    let Comparable {
+        columns, symbols, ..
+    } = comparable(series, run, &as_read);
+    let sites = match &symbols {
+        Cow::Borrowed(_) => as_read,
+        Cow::Owned(symbols) => SiteIndex::new(symbols, &classifier),
+    };
     let history = History::new(&points(series, run, &columns), run.is_one_process);
     let goroutines: Vec<_> = run
         .snapshots

@@ -31,7 +31,7 @@ ids! {
 }
 
 /// Byte strings, each stored once in one arena.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct ByteInterner {
     arena: Vec<u8>,
     ends: Vec<usize>,
@@ -109,7 +109,7 @@ pub struct Frame {
 ///
 /// A stack is stored as the variable-length encoding of its frame ids, leaf first: about
 /// two bytes a frame, and equality of stacks is equality of bytes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct SymbolTable {
     strings: ByteInterner,
     functions: Vec<Function>,

@@ -13,4 +13,7 @@ pub use align::{Aligned, Bucket, BucketValues};
 pub use class::{Classifier, FrameClass};
 pub use names::canonical_name;
 pub use stacks::{CanonId, SiteIndex};
-pub use tiers::{Comparison, Keys, Move, Origin, Tier, TierShare, compare, keys_across_builds};
+pub use tiers::{
+    AcrossBuilds, Comparison, Keys, Move, Origin, Tier, TierShare, Translation, compare,
+    keys_across_builds,
+};

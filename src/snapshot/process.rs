@@ -79,7 +79,7 @@ pub enum OtherProcess {
     #[error("it is another build")]
     Build,
     /// The process began anew, and its code is another.
-    #[error("it is another build: {0}")]
+    #[error("it is of other code: {0}")]
     Code(CodeChange),
     /// Another process that samples at another rate.
     #[error("it samples at another rate")]

@@ -3,11 +3,12 @@
 use super::super::names::package_of;
 use super::super::{Bucket, SiteIndex};
 use super::joins::Joins;
-use super::moved::{Moved, find_moves};
+use super::moved::{Moved, Renames, find_moves};
 use super::signature::{Signature, Signer};
 use super::{Tier, names_of};
-use crate::profile::{HeapProfile, StackId};
+use crate::profile::{Frame, FunctionSet, HeapProfile, StackId};
 use hashbrown::{HashMap, HashSet};
+use std::cmp::Reverse;
 
 /// Index of the first side.
 pub(super) const BEFORE: usize = 0;
@@ -24,7 +25,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The buckets of a build's heaps in key order, with the bytes that `weigh` holds in them.
+    /// The buckets of a build's heaps in the order of their names and lines, with the bytes that
+    /// `weigh` holds in them.
     pub(super) fn all_of(
         heaps: &[&HeapProfile],
         weigh: &HeapProfile,
@@ -61,6 +63,17 @@ impl Entry {
                 sign,
             });
         }
+        let mut order: HashMap<StackId, Vec<u32>> = HashMap::new();
+        for entry in &entries {
+            let stack = entry.bucket.stack;
+            order
+                .entry(stack)
+                .or_insert_with(|| signer.order_key(stack));
+        }
+        entries.sort_by(|a, b| {
+            let key = |entry: &Self| (&order[&entry.bucket.stack], entry.bucket.size);
+            key(a).cmp(&key(b))
+        });
         entries
     }
 }
@@ -77,6 +90,10 @@ pub(super) struct LineUp<'a> {
     pub(super) tiers: [Vec<Option<Tier>>; 2],
     /// What stands elsewhere now.
     pub(super) moved: Vec<Moved>,
+    /// Joined entries whose frames differ.
+    joined: Vec<(usize, usize)>,
+    /// Numbers of the first side's entries that no stack of the second side is like.
+    apart: Vec<usize>,
 }
 
 impl<'a> LineUp<'a> {
@@ -95,17 +112,21 @@ impl<'a> LineUp<'a> {
             tiers: entries.map(|entries| vec![None; entries.len()]),
             entries,
             moved: Vec::new(),
+            joined: Vec::new(),
+            apart: Vec::new(),
         }
     }
 
     /// Goes through the tiers.
     pub(super) fn run(mut self, joins: &mut Joins, is_same_code: bool) -> Self {
-        let lines = |entry: &Entry| Some(entry.sign.lines);
-        let offsets = |entry: &Entry| entry.sign.offsets;
-        let names = |entry: &Entry| Some(entry.sign.names);
+        let lines = |_: usize, entry: &Entry| Some(entry.sign.lines);
+        let offsets = |_: usize, entry: &Entry| entry.sign.offsets;
+        let names = |_: usize, entry: &Entry| Some(entry.sign.names);
         self.pair(joins, Tier::SameLines, lines);
         if is_same_code {
             self.put_beside(joins, Tier::SameLines, lines);
+            let signer = self.signer;
+            self.match_sites(Tier::SameLines, |frame, at| signer.site_lines(frame, at));
             self.match_packages();
             return self;
         }
@@ -122,7 +143,19 @@ impl<'a> LineUp<'a> {
         self.put_beside(joins, Tier::SameLines, lines);
         self.put_beside(joins, Tier::SameOffsets, offsets);
         self.put_beside(joins, Tier::SameNames, names);
-        self.find_moves(joins);
+        let known =
+            [BEFORE, AFTER].map(|side| names_of(self.signer, self.heaps[side], self.entries[side]));
+        let renames = Renames::new(self.signer, &known);
+        self.pair_renamed(joins, &renames);
+        self.find_moves(joins, &known);
+        self.apart = self.free(BEFORE);
+        let signer = self.signer;
+        self.match_sites(Tier::SameLines, |frame, at| signer.site_lines(frame, at));
+        self.match_sites(Tier::SameOffsets, |frame, at| signer.site_offset(frame, at));
+        self.match_sites(Tier::SameNames, |frame, _| {
+            Some([signer.name(frame.function), 0, 0])
+        });
+        self.match_moved_sites(&renames);
         self.match_packages();
         self
     }
@@ -131,6 +164,9 @@ impl<'a> LineUp<'a> {
         joins.join((self.builds[BEFORE], before), (self.builds[AFTER], after));
         self.tiers[BEFORE][before].get_or_insert(tier);
         self.tiers[AFTER][after].get_or_insert(tier);
+        if tier > Tier::SameLines {
+            self.joined.push((before, after));
+        }
     }
 
     fn is_free(&self, side: usize, entry: usize) -> bool {
@@ -144,16 +180,16 @@ impl<'a> LineUp<'a> {
     }
 
     /// Joins all free entries of equal key and object size.
-    fn pair(&mut self, joins: &mut Joins, tier: Tier, key: impl Fn(&Entry) -> Option<u32>) {
-        let full_key = |entry: &Entry| Some((key(entry)?, entry.bucket.size));
+    fn pair(&mut self, joins: &mut Joins, tier: Tier, key: impl Fn(usize, &Entry) -> Option<u32>) {
+        let full_key = |side: usize, entry: &Entry| Some((key(side, entry)?, entry.bucket.size));
         let mut firsts: HashMap<(u32, u64), (usize, Option<usize>)> = HashMap::new();
         for before in self.free(BEFORE) {
-            if let Some(key) = full_key(&self.entries[BEFORE][before]) {
+            if let Some(key) = full_key(BEFORE, &self.entries[BEFORE][before]) {
                 firsts.entry(key).or_insert((before, None));
             }
         }
         for after in self.free(AFTER) {
-            let key = full_key(&self.entries[AFTER][after]);
+            let key = full_key(AFTER, &self.entries[AFTER][after]);
             if let Some((before, partner)) = key.and_then(|key| firsts.get_mut(&key)) {
                 partner.get_or_insert(after);
                 let before = *before;
@@ -161,7 +197,7 @@ impl<'a> LineUp<'a> {
             }
         }
         for before in self.free(BEFORE) {
-            let key = full_key(&self.entries[BEFORE][before]);
+            let key = full_key(BEFORE, &self.entries[BEFORE][before]);
             if let Some((_, Some(after))) = key.and_then(|key| firsts.get(&key)) {
                 self.join(joins, tier, before, *after);
             }
@@ -271,17 +307,17 @@ impl<'a> LineUp<'a> {
         &mut self,
         joins: &mut Joins,
         tier: Tier,
-        key: impl Fn(&Entry) -> Option<u32>,
+        key: impl Fn(usize, &Entry) -> Option<u32>,
     ) {
         let mut of_after: HashMap<u32, Vec<usize>> = HashMap::new();
         for after in self.free(AFTER) {
-            if let Some(key) = key(&self.entries[AFTER][after]) {
+            if let Some(key) = key(AFTER, &self.entries[AFTER][after]) {
                 of_after.entry(key).or_default().push(after);
             }
         }
         for before in self.free(BEFORE) {
             let entry = &self.entries[BEFORE][before];
-            let Some(partners) = key(entry).and_then(|key| of_after.get_mut(&key)) else {
+            let Some(partners) = key(BEFORE, entry).and_then(|key| of_after.get_mut(&key)) else {
                 continue;
             };
             let size = |after: usize| self.entries[AFTER][after].bucket.size;
@@ -296,11 +332,16 @@ impl<'a> LineUp<'a> {
     }
 
     /// Objects of any other size at a place that is there on the other side too.
-    fn put_beside(&mut self, joins: &mut Joins, tier: Tier, key: impl Fn(&Entry) -> Option<u32>) {
+    fn put_beside(
+        &mut self,
+        joins: &mut Joins,
+        tier: Tier,
+        key: impl Fn(usize, &Entry) -> Option<u32>,
+    ) {
         for side in [BEFORE, AFTER] {
-            let partners = self.largest(1 - side, &key);
+            let partners = self.largest(1 - side, |entry| key(1 - side, entry));
             for number in self.free(side) {
-                let key = key(&self.entries[side][number]);
+                let key = key(side, &self.entries[side][number]);
                 if let Some(&partner) = key.and_then(|key| partners.get(&key)) {
                     joins.put_beside(
                         (self.builds[side], number),
@@ -312,10 +353,47 @@ impl<'a> LineUp<'a> {
         }
     }
 
-    fn find_moves(&mut self, joins: &mut Joins) {
-        let known =
-            [BEFORE, AFTER].map(|side| names_of(self.signer, self.heaps[side], self.entries[side]));
-        let found = find_moves(self.sites, self.signer, self.entries, &self.tiers, &known);
+    /// Functions that are gone, and under the same name in another package: stacks that are
+    /// equal once these are renamed.
+    fn pair_renamed(&mut self, joins: &mut Joins, renames: &Renames) {
+        if renames.is_empty() {
+            return;
+        }
+        let mut renamed: HashMap<u32, u32> = HashMap::new();
+        for number in self.free(BEFORE) {
+            let names = self.entries[BEFORE][number].sign.names;
+            if let Some(new) = renames.apply(self.signer, names) {
+                renamed.insert(names, new);
+            }
+        }
+        let key = |side: usize, entry: &Entry| match side {
+            BEFORE => renamed.get(&entry.sign.names).copied(),
+            _ => Some(entry.sign.names),
+        };
+        let before = self.tiers.clone();
+        self.pair(joins, Tier::Moved, key);
+        self.pair_near_sizes(joins, Tier::Moved, key);
+        self.put_beside(joins, Tier::Moved, key);
+        for side in [BEFORE, AFTER] {
+            for (entry, tier) in self.tiers[side].iter().enumerate() {
+                if *tier == before[side][entry] {
+                    continue;
+                }
+                let names = self.signer.names(self.entries[side][entry].sign.names);
+                if let Some((from, to)) = renames.first_on(side, names, self.signer) {
+                    self.moved.push(Moved {
+                        side,
+                        entry,
+                        from,
+                        to,
+                    });
+                }
+            }
+        }
+    }
+
+    fn find_moves(&mut self, joins: &mut Joins, known: &[HashSet<u32>; 2]) {
+        let found = find_moves(self.sites, self.signer, self.entries, &self.tiers, known);
         for (before, after) in found.pairs {
             self.join(joins, Tier::Moved, before, after);
         }
@@ -323,7 +401,121 @@ impl<'a> LineUp<'a> {
             joins.put_beside((self.builds[side], number), (self.builds[AFTER], partner));
             self.tiers[side][number] = Some(Tier::Moved);
         }
-        self.moved = found.moved;
+        self.moved.extend(found.moved);
+    }
+
+    /// Buckets of the first build whose stack found no partner, with their frames as the second
+    /// build has them.
+    pub(super) fn translations(&self) -> Vec<(Bucket, Vec<Frame>)> {
+        let learned = self.learn_frames();
+        let functions = [BEFORE, AFTER].map(|side| &self.heaps[side].functions);
+        let translate = |frame: Frame| {
+            if let Some(new) = learned.get(&frame) {
+                return *new;
+            }
+            let [old, new] = functions.map(|functions| functions.start_line(frame.function));
+            match (old, new) {
+                (Some(old), Some(new)) if frame.line >= old => Frame {
+                    line: (frame.line - old).saturating_add(new),
+                    ..frame
+                },
+                _ => frame,
+            }
+        };
+        let rest = self
+            .apart
+            .iter()
+            .map(|number| &self.entries[BEFORE][*number]);
+        rest.filter_map(|entry| {
+            let old: Vec<Frame> = self.sites.frames(entry.bucket.stack).collect();
+            let new: Vec<Frame> = old.iter().copied().map(translate).collect();
+            (new != old).then_some((entry.bucket, new))
+        })
+        .collect()
+    }
+
+    /// What became of each frame on the stacks that found a partner; of several, what holds
+    /// the most bytes.
+    fn learn_frames(&self) -> HashMap<Frame, Frame> {
+        let mut joined = self.joined.clone();
+        joined.sort_unstable();
+        joined.dedup();
+        let mut seen: HashMap<(Frame, Frame), (i64, Reverse<usize>)> = HashMap::new();
+        for (before, after) in joined {
+            let pair = [&self.entries[BEFORE][before], &self.entries[AFTER][after]];
+            let [old, new] = pair.map(|entry| self.signer.frames(entry.bucket.stack));
+            if old.len() == new.len() {
+                for pair in old.into_iter().zip(new) {
+                    let next = seen.len();
+                    let (bytes, _) = seen.entry(pair).or_insert((0, Reverse(next)));
+                    *bytes = bytes.saturating_add(self.entries[BEFORE][before].bytes + 1);
+                }
+            }
+        }
+        // Of equal bytes the first seen counts.
+        let mut learned: HashMap<Frame, (Frame, (i64, Reverse<usize>))> = HashMap::new();
+        for ((old, new), rank) in seen {
+            let known = learned.entry(old).or_insert((new, rank));
+            if rank > known.1 {
+                *known = (new, rank);
+            }
+        }
+        learned
+            .into_iter()
+            .map(|(old, (new, _))| (old, new))
+            .collect()
+    }
+
+    /// The leaf-most frame that is compared.
+    fn site(&self, entry: &Entry) -> Option<Frame> {
+        self.signer.frames(entry.bucket.stack).first().copied()
+    }
+
+    /// Notes which of the rest is allocated at a site that is there on the other side too,
+    /// called from elsewhere. Nothing is joined: the callers are not the same.
+    fn match_sites(&mut self, tier: Tier, key: impl Fn(Frame, &FunctionSet) -> Option<[u32; 3]>) {
+        let key = |side: usize, entry: &Entry| key(self.site(entry)?, &self.heaps[side].functions);
+        let free = [BEFORE, AFTER].map(|side| self.free(side));
+        if free.iter().all(Vec::is_empty) {
+            return;
+        }
+        let sites = [BEFORE, AFTER].map(|side| {
+            let entries = self.entries[side].iter();
+            entries
+                .filter_map(|e| key(side, e))
+                .collect::<HashSet<[u32; 3]>>()
+        });
+        let found: Vec<(usize, usize)> = [BEFORE, AFTER]
+            .into_iter()
+            .flat_map(|side| free[side].iter().map(move |number| (side, *number)))
+            .filter(|(side, number)| {
+                let key = key(*side, &self.entries[*side][*number]);
+                key.is_some_and(|key| sites[1 - side].contains(&key))
+            })
+            .collect();
+        for (side, number) in found {
+            self.tiers[side][number] = Some(tier);
+        }
+    }
+
+    /// The same for functions that are in another package now.
+    fn match_moved_sites(&mut self, renames: &Renames) {
+        for side in [BEFORE, AFTER] {
+            for number in self.free(side) {
+                let site = self.site(&self.entries[side][number]);
+                let name = site.map(|frame| self.signer.name(frame.function));
+                let pair = name.and_then(|name| renames.first_on(side, &[name], self.signer));
+                if let Some((from, to)) = pair {
+                    self.tiers[side][number] = Some(Tier::Moved);
+                    self.moved.push(Moved {
+                        side,
+                        entry: number,
+                        from,
+                        to,
+                    });
+                }
+            }
+        }
     }
 
     /// Notes which of the rest is of a package that holds something on the other side too.

@@ -3,7 +3,8 @@
 //!
 //! Each bucket is matched in the first of these tiers that finds a partner: the same frames
 //! (name and line), the same names with the same offsets into their functions, the same names,
-//! a move (the code stands elsewhere now). What is left is only reported, by package.
+//! a move (the code stands elsewhere now). Of what is left it is only reported whether its site
+//! or its package is there on the other side: it is called from elsewhere, or new.
 //!
 //! This module knows names, lines and sizes, and the bytes that say which of several partners
 //! is meant. It must not know whether anything grew, nor what is said about it.
@@ -16,7 +17,7 @@ mod signature;
 mod tests;
 
 use super::{Bucket, SiteIndex};
-use crate::profile::{FunctionId, HeapProfile};
+use crate::profile::{Frame, FunctionId, HeapProfile};
 use hashbrown::{HashMap, HashSet};
 use joins::Joins;
 use line_up::{BEFORE, Entry, LineUp};
@@ -74,8 +75,8 @@ pub struct Move {
 /// Bytes of the first heap that count at another place now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// The bucket at which they count.
-    pub key: Bucket,
+    /// The bucket in the first heap.
+    pub bucket: Bucket,
     /// The function that allocated them in the first build.
     pub from: FunctionId,
     /// How many.
@@ -94,11 +95,34 @@ pub struct Comparison {
     pub unmatched: [f64; 2],
     /// Largest first.
     pub moves: Vec<Move>,
-    /// What moved, by key and function.
+    /// What moved, by bucket and function.
     pub origins: Vec<Origin>,
     /// Keys of the buckets of the first and the second heap; a bucket that keeps its own key
     /// is left out.
     pub keys: [Keys; 2],
+    /// Buckets of the first heap without partner.
+    pub translations: Vec<Translation>,
+}
+
+/// A bucket of an earlier build whose stack is in none of the last build, with its frames as
+/// the last build has them, as far as that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Translation {
+    /// Number of the build.
+    pub build: usize,
+    /// The bucket as it was.
+    pub bucket: Bucket,
+    /// Leaf first.
+    pub frames: Vec<Frame>,
+}
+
+/// The keys of several builds.
+#[derive(Debug)]
+pub struct AcrossBuilds {
+    /// Per build.
+    pub keys: Vec<Keys>,
+    /// Buckets without partner.
+    pub translations: Vec<Translation>,
 }
 
 /// Matches the heaps of two processes. Those of the same code have the same lines or nothing
@@ -134,7 +158,7 @@ pub fn compare(
             })
             .collect(),
         unmatched,
-        moves: moves(&line_up, &entries),
+        moves: moves(sites, &line_up, &entries),
         origins: line_up
             .moved
             .iter()
@@ -142,22 +166,30 @@ pub fn compare(
             .map(|moved| {
                 let entry = &entries[BEFORE][moved.entry];
                 Origin {
-                    key: keys[BEFORE]
-                        .get(&entry.bucket)
-                        .copied()
-                        .unwrap_or(entry.bucket),
+                    bucket: entry.bucket,
                     from: moved.from,
                     bytes: entry.bytes,
                 }
             })
             .collect(),
         keys,
+        translations: translations(&line_up, 0),
     }
 }
 
-/// The keys at which the buckets of several builds (in time order, each with its heaps in time
+fn translations(line_up: &LineUp, build: usize) -> Vec<Translation> {
+    let all = line_up.translations().into_iter();
+    all.map(|(bucket, frames)| Translation {
+        build,
+        bucket,
+        frames,
+    })
+    .collect()
+}
+
+/// The keys under which the buckets of several builds (in time order, each with its heaps in time
 /// order) count together. All are matched with the last build.
-pub fn keys_across_builds(sites: &SiteIndex, builds: &[Vec<&HeapProfile>]) -> Vec<Keys> {
+pub fn keys_across_builds(sites: &SiteIndex, builds: &[Vec<&HeapProfile>]) -> AcrossBuilds {
     let all: Vec<&HeapProfile> = builds.iter().flatten().copied().collect();
     let mut signer = Signer::new(sites, &all);
     let last = builds.len().saturating_sub(1);
@@ -175,11 +207,12 @@ pub fn keys_across_builds(sites: &SiteIndex, builds: &[Vec<&HeapProfile>]) -> Ve
         .collect();
     let views: Vec<&[Entry]> = entries.iter().map(Vec::as_slice).collect();
     let mut joins = Joins::new(&views);
+    let mut translated = Vec::new();
     for number in 0..last {
         let (Some(before), Some(after)) = (builds[number].last(), builds[last].first()) else {
             continue;
         };
-        LineUp::new(
+        let line_up = LineUp::new(
             sites,
             &signer,
             [before, after],
@@ -187,9 +220,13 @@ pub fn keys_across_builds(sites: &SiteIndex, builds: &[Vec<&HeapProfile>]) -> Ve
             [number, last],
         )
         .run(&mut joins, false);
+        translated.extend(translations(&line_up, number));
     }
     joins.join_equal_frames();
-    joins.keys()
+    AcrossBuilds {
+        keys: joins.keys(),
+        translations: translated,
+    }
 }
 
 /// Per tier, and of what has no partner at all: shares of the first and the second heap.
@@ -213,7 +250,7 @@ fn shares(line_up: &LineUp, entries: &[Vec<Entry>; 2]) -> (Vec<[f64; 2]>, [f64; 
 }
 
 /// What moved, by the pair of functions.
-fn moves(line_up: &LineUp, entries: &[Vec<Entry>; 2]) -> Vec<Move> {
+fn moves(sites: &SiteIndex, line_up: &LineUp, entries: &[Vec<Entry>; 2]) -> Vec<Move> {
     let mut bytes: BTreeMap<(FunctionId, FunctionId), [i64; 2]> = BTreeMap::new();
     for moved in &line_up.moved {
         let of_pair = bytes.entry((moved.from, moved.to)).or_default();
@@ -228,7 +265,11 @@ fn moves(line_up: &LineUp, entries: &[Vec<Entry>; 2]) -> Vec<Move> {
             bytes: before.min(after),
         })
         .collect();
-    moves.sort_by_key(|moved| std::cmp::Reverse(moved.bytes));
+    let name = |function| sites.symbols().function_name(function);
+    moves.sort_by(|a, b| {
+        let key = |moved: &Move| (name(moved.from), name(moved.to));
+        b.bytes.cmp(&a.bytes).then_with(|| key(a).cmp(&key(b)))
+    });
     moves
 }
 

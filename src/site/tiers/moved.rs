@@ -45,6 +45,66 @@ pub(super) struct Found {
     pub moved: Vec<Moved>,
 }
 
+/// Functions that are gone, each with the one new function of the same bare symbol.
+pub(super) struct Renames {
+    new_of: HashMap<u32, u32>,
+    old_of: HashMap<u32, u32>,
+}
+
+impl Renames {
+    pub(super) fn new(signer: &Signer, known: &[HashSet<u32>; 2]) -> Self {
+        let only = |side: usize| {
+            let mut by_bare: HashMap<u32, Vec<u32>> = HashMap::new();
+            for name in known[side].iter().filter(|n| !known[1 - side].contains(*n)) {
+                by_bare.entry(signer.bare(*name)).or_default().push(*name);
+            }
+            by_bare
+        };
+        let (gone, new) = (only(BEFORE), only(AFTER));
+        let pairs = gone.into_iter().filter_map(|(bare, old)| {
+            match (old.as_slice(), new.get(&bare)?.as_slice()) {
+                ([old], [new]) => Some((*old, *new)),
+                _ => None,
+            }
+        });
+        let new_of: HashMap<u32, u32> = pairs.collect();
+        let old_of = new_of.iter().map(|(old, new)| (*new, *old)).collect();
+        Self { new_of, old_of }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.new_of.is_empty()
+    }
+
+    /// The number of a sequence of names after renaming; none where nothing is renamed, or no
+    /// stack is like it.
+    pub(super) fn apply(&self, signer: &Signer, names: u32) -> Option<u32> {
+        let names = signer.names(names);
+        let new = |name: &u32| self.new_of.get(name).copied();
+        names.iter().find_map(new)?;
+        let renamed: Vec<u32> = names
+            .iter()
+            .map(|name| new(name).unwrap_or(*name))
+            .collect();
+        signer.number_of_names(&renamed)
+    }
+
+    /// The leaf-most renamed function among the names on a stack of a side: old and new.
+    pub(super) fn first_on(
+        &self,
+        side: usize,
+        names: &[u32],
+        signer: &Signer,
+    ) -> Option<(FunctionId, FunctionId)> {
+        let pair = |name: &u32| match side {
+            BEFORE => Some((*name, *self.new_of.get(name)?)),
+            _ => Some((*self.old_of.get(name)?, *name)),
+        };
+        let (old, new) = names.iter().find_map(pair)?;
+        Some((signer.function(old)?, signer.function(new)?))
+    }
+}
+
 /// Finds the moves among the entries without partner.
 pub(super) fn find_moves(
     sites: &SiteIndex,
@@ -180,7 +240,8 @@ impl Search<'_> {
 
     fn best_partner(&self, before: usize, index: &Index, taken: &HashSet<usize>) -> Option<usize> {
         let names = self.names(BEFORE, before);
-        let mut lists: Vec<&Vec<usize>> = names
+        let leaf_first = self.signer.names(self.entries[BEFORE][before].sign.names);
+        let mut lists: Vec<&Vec<usize>> = leaf_first
             .iter()
             .flat_map(|name| {
                 let bare = Some(self.signer.bare(*name)).filter(|_| self.is_gone(*name));

@@ -40,6 +40,11 @@ pub(super) struct Signer<'a> {
     has_start_lines: bool,
     /// By name: its bare symbol.
     bare_of: Vec<u32>,
+    /// By name: the first function that has it, in the order of their texts.
+    function_of: Vec<Option<FunctionId>>,
+    /// By function: its place in the order of names and files, which does not depend on where
+    /// in a file it stands.
+    ranks: Vec<u32>,
     lines: HashMap<Vec<u32>, u32>,
     offsets: HashMap<Vec<u32>, u32>,
     names: HashMap<Vec<u32>, u32>,
@@ -51,8 +56,15 @@ impl<'a> Signer<'a> {
     pub(super) fn new(sites: &'a SiteIndex<'a>, heaps: &[&HeapProfile]) -> Self {
         let symbols = sites.symbols();
         let package_of_file = packages_of_files(sites);
+        let mut in_order: Vec<FunctionId> = symbols.function_ids().collect();
+        in_order.sort_by_key(|id| (symbols.function_name(*id), symbols.function_file(*id)));
+        let mut ranks = vec![0; in_order.len()];
+        for (rank, id) in in_order.iter().enumerate() {
+            ranks[id.index()] = rank as u32;
+        }
         let mut numbers = Numbers::default();
         let mut bare_of = Vec::new();
+        let mut function_of = Vec::new();
         let functions = symbols
             .function_ids()
             .map(|id| {
@@ -64,6 +76,11 @@ impl<'a> Signer<'a> {
                 let number = numbers.number(&name);
                 bare_of.resize(numbers.0.len(), 0);
                 bare_of[number as usize] = bare;
+                function_of.resize(numbers.0.len(), None);
+                let first = function_of[number as usize].get_or_insert(id);
+                if ranks[id.index()] < ranks[first.index()] {
+                    *first = id;
+                }
                 FunctionFacts {
                     name: number,
                     is_left_out: sites.class(id) == FrameClass::Runtime || is_wrapper(raw, file),
@@ -72,9 +89,11 @@ impl<'a> Signer<'a> {
             .collect();
         Self {
             sites,
+            ranks,
             functions,
             has_start_lines: heaps.iter().all(|heap| heap.functions.has_start_lines()),
             bare_of,
+            function_of,
             lines: HashMap::new(),
             offsets: HashMap::new(),
             names: HashMap::new(),
@@ -127,6 +146,29 @@ impl<'a> Signer<'a> {
         }
     }
 
+    /// What stacks are ordered by, so that nothing depends on where in a file they stand.
+    pub(super) fn order_key(&self, stack: StackId) -> Vec<u32> {
+        let frames = self.sites.frames(stack);
+        frames
+            .flat_map(|frame| [self.ranks[frame.function.index()], frame.line])
+            .collect()
+    }
+
+    /// What is compared of a site's lines.
+    pub(super) fn site_lines(&self, frame: Frame, functions: &FunctionSet) -> Option<[u32; 3]> {
+        let name = self.sites.symbols().function(frame.function).name.0;
+        let start = functions.start_line(frame.function);
+        let start = start.filter(|_| self.has_start_lines);
+        Some([name, frame.line, start.unwrap_or(0)])
+    }
+
+    /// What is compared of a site's offset; none where it is not known.
+    pub(super) fn site_offset(&self, frame: Frame, functions: &FunctionSet) -> Option<[u32; 3]> {
+        let start = functions.start_line(frame.function)?;
+        let is_known = self.has_start_lines;
+        is_known.then(|| [self.name(frame.function), frame.line.wrapping_sub(start), 1])
+    }
+
     /// The number of a function's name.
     pub(super) fn name(&self, function: FunctionId) -> u32 {
         self.functions[function.index()].name
@@ -135,6 +177,16 @@ impl<'a> Signer<'a> {
     /// The number of a name without its package.
     pub(super) fn bare(&self, name: u32) -> u32 {
         self.bare_of[name as usize]
+    }
+
+    /// A function of that name.
+    pub(super) fn function(&self, name: u32) -> Option<FunctionId> {
+        self.function_of[name as usize]
+    }
+
+    /// The number of a sequence of names, if a stack has it.
+    pub(super) fn number_of_names(&self, names: &[u32]) -> Option<u32> {
+        self.names.get(names).copied()
     }
 
     /// The numbers of the names that a file names.

@@ -307,7 +307,8 @@ fn other_load_is_no_move() {
     let with = |row| [both, &[row]].concat();
     let told = told(&with(red), &with(blue), false);
     assert_eq!(told.moves, []);
-    assert_eq!(told.tiers, [(Tier::SamePackage, 1.0, 1.0)]);
+    // The site is the same, the place is not.
+    assert_eq!(told.tiers, [(Tier::SameLines, 1.0, 1.0)]);
     assert_ne!(told.counted[0], told.counted[1]);
 }
 
@@ -365,10 +366,10 @@ fn a_cut_stack_matches_from_its_leaf() {
         BTreeMap::from([((whole.clone(), 64), 640)])
     );
     all_match(&[(&whole, 64, 640)], &[(&cut, 64, 640)], Tier::SameNames);
-    // A short stack is whole: nothing is missing at its root.
+    // A short stack is whole: if the other one is longer, callers came in between.
     let short = stack(20, 1);
     let told = super::tests::told(&[(&short, 64, 640)], &[(&whole, 64, 640)], false);
-    assert!(told.tiers.iter().all(|(tier, ..)| *tier > Tier::SameNames));
+    assert_eq!(told.tiers, [(Tier::Moved, 1.0, 1.0)]);
 }
 
 #[test]
@@ -412,7 +413,7 @@ fn three_builds_count_at_the_place_in_the_last() {
     let second = of_build(&mut world, 22, "a.a");
     let third = of_build(&mut world, 32, "b.b");
     let sites = world.sites();
-    let keys = keys_across_builds(&sites, &[vec![&first], vec![&second], vec![&third]]);
+    let keys = keys_across_builds(&sites, &[vec![&first], vec![&second], vec![&third]]).keys;
     let count = |heap: &HeapProfile, keys: &Keys| -> Vec<(String, u64)> {
         let columns = &heap.columns;
         let keyed = (0..columns.len()).map(|row| {
@@ -428,4 +429,61 @@ fn three_builds_count_at_the_place_in_the_last() {
     assert_eq!(last[1].0, "main.f:32 < main.main:5");
     assert_eq!(count(&first, &keys[0])[1], last[1]);
     assert_eq!(count(&second, &keys[1]), count(&first, &keys[0]));
+}
+
+#[test]
+fn a_moved_function_is_known_on_stacks_that_hold_nothing_any_more() {
+    // The renewing path holds nothing yet in the second build; the starting path did not fill
+    // what the first build still held.
+    let told = all_match(
+        &[("depot.Read:9@8 < depot.renew:5@2 < main.work:7@1", 64, 640)],
+        &[
+            (
+                "shelves.Read|shelves.go:4@3 < depot.renew:6@2 < main.work:7@1",
+                64,
+                0,
+            ),
+            (
+                "shelves.Read|shelves.go:4@3 < depot.renew:6@2 < main.work:8@1",
+                64,
+                640,
+            ),
+        ],
+        Tier::Moved,
+    );
+    assert_eq!(
+        told.moves,
+        [("depot.Read".into(), "shelves.Read".into(), 640)]
+    );
+}
+
+#[test]
+fn a_site_called_from_elsewhere_keeps_its_place_in_the_last_build() {
+    let mut world = World::default();
+    let before = world.heap(&[("main.read:12@10 < main.old:5@1 < main.older:6@1", 64, 640)]);
+    let after = world.heap(&[(
+        "main.read:22@20 < main.new:5@1 < main.main:105@100",
+        64,
+        640,
+    )]);
+    let sites = world.sites();
+    // Known by where the functions begin.
+    let [translation] = &compare(&sites, &before, &after, false).translations[..] else {
+        panic!("one bucket has no partner");
+    };
+    let lines: Vec<u32> = translation.frames.iter().map(|frame| frame.line).collect();
+    assert_eq!(lines, [22, 5, 6]);
+    // Learned from a stack that has a partner.
+    let mut world = World::default();
+    let shared = |line: u32| format!("main.read:{line} < main.kept:5 < main.main:7");
+    let (old, new) = (shared(12), shared(31));
+    let before = world.heap(&[
+        (&old, 64, 640),
+        ("main.read:12 < main.old:5 < main.x:1", 64, 64),
+    ]);
+    let after = world.heap(&[(&new, 64, 640)]);
+    let sites = world.sites();
+    let found = compare(&sites, &before, &after, false).translations;
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].frames[0].line, 31);
 }
