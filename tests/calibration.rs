@@ -9,58 +9,15 @@
 //! moments, and only the sampling is redrawn (the error the p-value is about). Histories
 //! that are redrawn too ("population") have objects that come and go independently.
 
+mod support;
+
 use heapdrift::growth::{BucketCounts, Evidence, Sampler, benjamini_hochberg, objects_needed};
 use std::collections::BTreeMap;
+use support::random::Random;
 
 const DEFAULT_RATE: i64 = 512 * 1024;
 const MEBIBYTE: f64 = 1_048_576.0;
 const REPLICATES: usize = 1_000;
-
-/// splitmix64 (Steele, Lea and Flood 2014): seeded, no dependency.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in (0, 1).
-    fn uniform(&mut self) -> f64 {
-        ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    }
-
-    /// How many of `objects` are sampled, each with probability `p`: jumps from
-    /// one sampled object to the next, which costs only what is sampled.
-    fn thin(&mut self, objects: u64, p: f64) -> u64 {
-        if p >= 1.0 {
-            return objects;
-        }
-        let per_miss = (-p).ln_1p();
-        let (mut position, mut sampled) = (0.0, 0);
-        loop {
-            position += (self.uniform().ln() / per_miss).floor() + 1.0;
-            if position > objects as f64 {
-                return sampled;
-            }
-            sampled += 1;
-        }
-    }
-
-    fn poisson(&mut self, mean: f64) -> u64 {
-        let (mut time, mut events) = (0.0, 0);
-        loop {
-            time -= self.uniform().ln();
-            if time > mean {
-                return events;
-            }
-            events += 1;
-        }
-    }
-}
 
 /// One object of the true history. The snapshots are taken at times 1 and 2.
 struct Object {
@@ -229,7 +186,7 @@ fn replicate(
     let seed = name.bytes().fold(17_u64, |seed, b| {
         seed.wrapping_mul(131).wrapping_add(b.into())
     });
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut outcome = Outcome {
         name,
         p: Vec::new(),
@@ -522,7 +479,7 @@ fn intervals_cover_the_truth() {
 #[test]
 fn growth_of_exact_objects_alone_is_no_proof() {
     let population = History::default().replace(EXACT, 100).population();
-    let mut random = Random(41);
+    let mut random = Random::new(41);
     let (mut grew, mut significant) = (0, 0);
     for _ in 0..REPLICATES {
         let (evidence, _) = sample(&population, sampler(DEFAULT_RATE), &mut random);
@@ -541,7 +498,7 @@ fn growth_of_exact_objects_alone_is_no_proof() {
 #[test]
 fn batches_are_real_growth() {
     let batch = objects(10.0, 4096);
-    let mut random = Random(43);
+    let mut random = Random::new(43);
     let (mut rejected, mut wrong) = (0, 0);
     for _ in 0..REPLICATES {
         let fates = Fates {
@@ -577,7 +534,7 @@ struct Kind {
 fn discover(kinds: &[Kind], replicates: usize, seed: u64) -> (f64, Vec<f64>) {
     const Q: f64 = 0.05;
     let populations: Vec<Population> = kinds.iter().map(|kind| kind.history.population()).collect();
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut false_share = 0.0;
     let mut found = vec![0_usize; kinds.len()];
     for _ in 0..replicates {
@@ -741,7 +698,7 @@ fn power_of_a_pure_leak() {
             .survive(4096, 10_000)
             .add(4096, count)
             .population();
-        let mut random = Random(59 + count);
+        let mut random = Random::new(59 + count);
         let levels = [
             (0.05, objects_needed(0.05, 1)),
             (0.05 / 5_000.0, objects_needed(0.05, 5_000)),

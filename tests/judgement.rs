@@ -3,62 +3,9 @@
 mod support;
 
 use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use support::profiles::{Pprof, goroutine_dump};
+use support::profiles::goroutine_dump;
+use support::series::{CHURN, Path10, STEADY, culprit_of_first, diagnose, verdict_of_first};
 use support::{heapdrift, json};
-
-/// Sampled objects allocated and in use at each of ten points, 30 s apart.
-type Path10 = fn(i64) -> (i64, i64);
-
-/// Writes ten snapshots: heap rows `(stack, size, history)` and, with `goroutines`, a dump.
-fn write_series(dir: &Path, rows: &[(&str, i64, Path10)], goroutines: Option<fn(i64) -> String>) {
-    for point in 0..10 {
-        let mut heap = Pprof::heap(point * 30);
-        for (stack, size, history) in rows {
-            let (allocated, in_use) = history(point);
-            heap = heap.sampled(stack, *size, allocated, in_use);
-        }
-        fs::write(dir.join(format!("{point:02}.heap.pb.gz")), heap.gzip()).unwrap();
-        if let Some(dump) = goroutines {
-            fs::write(dir.join(format!("{point:02}.goroutine.txt")), dump(point)).unwrap();
-        }
-    }
-}
-
-fn diagnose(rows: &[(&str, i64, Path10)], goroutines: Option<fn(i64) -> String>) -> Value {
-    let dir = tempfile::tempdir().unwrap();
-    write_series(dir.path(), rows, goroutines);
-    let mut command = heapdrift();
-    command.arg("diagnose").arg(dir.path()).args(["-f", "json"]);
-    // Only package main is the program's own: the made-up files lie in no module cache.
-    let output = command
-        .args(["--app-module", "example.com/app"])
-        .output()
-        .unwrap();
-    json(&output)
-}
-
-fn verdict_of_first(diagnosis: &Value) -> &str {
-    diagnosis["findings"][0]["verdict"]
-        .as_str()
-        .unwrap_or("none")
-}
-
-fn culprit_of_first(diagnosis: &Value) -> &str {
-    diagnosis["findings"][0]["culprit"]["function"]
-        .as_str()
-        .unwrap_or("none")
-}
-
-const STEADY: (&str, i64, Path10) = ("main.table < main.main", 8192, |_| (60, 60));
-const CHURN: (&str, i64, Path10) = ("main.scratch < main.serve < main.main", 1024, |t| {
-    // As many are freed as come, give or take.
-    (
-        400 * (t + 1),
-        50 + [3, -4, 0, 2, -1, 4, -3, 1, -2, 0][t as usize],
-    )
-});
 
 #[test]
 fn steady_heaps_and_churn_are_no_finding() {

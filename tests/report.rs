@@ -94,10 +94,32 @@ fn leak() -> Diagnosis {
                 sd_bytes: Some(0.5 * MIB),
                 bytes_per_hour: Some(11.4 * MIB),
                 ci95: Some([10.2 * MIB, 12.6 * MIB]),
+                median_bytes_per_hour: Some(11.3 * MIB),
                 p_value: Some(1e-12),
                 objects: 124_518.0,
                 retention: Some(0.98),
                 churn: Some(1.02),
+            }),
+            course: Some(Course {
+                thirds: [3.1, 3.2, 3.2]
+                    .into_iter()
+                    .zip([0.0, 1000.0, 2000.0])
+                    .map(|(grown, from)| Third {
+                        seconds: Some([from, from + 1000.0]),
+                        bytes: grown * MIB,
+                        p_value: Some(0.002),
+                    })
+                    .collect(),
+                largest_interval_share: 0.25,
+                draw_down_share: Some(0.0),
+                dispersion: Some(1.1),
+                warm_up_seconds: None,
+            }),
+            other_runs: Some(OtherRuns {
+                runs: 2,
+                grew: 2,
+                sustained: 1,
+                pooled_p_value: Some(1e-20),
             }),
             share: Some(0.655),
             sites: vec![
@@ -125,6 +147,7 @@ fn leak() -> Diagnosis {
             evidence: vec![
                 "grew in every third of the window: +3.1 MiB, +3.2 MiB, +3.2 MiB".into(),
             ],
+            would_change: vec!["growth that levels off would make this a cache that fills".into()],
             why: "every WithValues on a logger that was never fulfilled is kept by its parent"
                 .into(),
             fix: "call ctrl.SetLogger in main before the manager starts".into(),
@@ -136,19 +159,13 @@ fn leak() -> Diagnosis {
             text: "the collector lets the heap grow to twice what is live".into(),
             bytes: Some(29.6 * MIB),
         }],
-        memory: Some(MemoryBreakdown {
-            profile_inuse: Some(mib(29.6)),
-            heap_alloc: Some(31_000_000),
-            heap_inuse: Some(40_000_000),
-            heap_idle_kept: Some(1_000_000),
-            heap_released: Some(0),
-            stacks: Some(600_000),
-            runtime: Some(5_000_000),
-            sys: Some(60_000_000),
-            max_rss: Some(70_000_000),
-        }),
+        memory: Some(memory()),
         forecast: Forecast {
             limit_bytes: Some(512 << 20),
+            limit_from: Some("given"),
+            held_bytes: Some(70 << 20),
+            held_from: Some("rss"),
+            factor: Some(2.0),
             earliest_hours: Some(31.0),
             latest_hours: Some(38.0),
             reason: None,
@@ -158,6 +175,58 @@ fn leak() -> Diagnosis {
             "captures/x.heap.pb.gz is left out: the file is empty; fetch it again".into(),
         ],
         next_steps: vec!["the window is short: confirm with a longer one".into()],
+    }
+}
+
+/// 29.6 MiB live of 70 MiB resident: 30 + 8.2 + 1 + 0.6 + 5 + 25.2. Every figure is there.
+fn memory() -> MemoryBreakdown {
+    let bytes = |size: f64| Some((size * MIB) as u64);
+    let change = |size: f64| Some(mib(size));
+    MemoryBreakdown {
+        profile_inuse: Some(mib(29.6)),
+        live: bytes(29.6),
+        live_from: Some("heap-alloc"),
+        heap_alloc: bytes(30.0),
+        heap_inuse: bytes(38.2),
+        fragmentation: bytes(8.2),
+        heap_idle_kept: bytes(1.0),
+        heap_released: bytes(12.4),
+        stacks: bytes(0.6),
+        runtime: bytes(5.0),
+        sys: bytes(57.2),
+        held: bytes(44.8),
+        rss: bytes(70.0),
+        native: Some(mib(25.2)),
+        max_rss: bytes(75.0),
+        next_gc: bytes(59.2),
+        garbage_headroom: bytes(29.6),
+        gogc_percent: Some(100),
+        gogc_factor: Some(2.0),
+        gogc_seen_percent: Some(98.0),
+        gogc_change: Some([200.0, 100.0]),
+        go_memory_limit: bytes(450.0),
+        cgroup_anon: bytes(68.0),
+        cgroup_file: bytes(20.0),
+        cgroup_inactive_file: bytes(12.0),
+        cgroup_current: bytes(90.0),
+        cgroup_limit: bytes(512.0),
+        change: MemoryChange {
+            profile_inuse: change(9.5),
+            heap_alloc: change(9.6),
+            heap_inuse: change(10.0),
+            fragmentation: change(0.4),
+            heap_idle_kept: change(-2.5),
+            heap_released: change(3.0),
+            stacks: change(0.0),
+            runtime: None,
+            sys: change(11.0),
+            held: change(8.0),
+            rss: change(33.0),
+            native: change(25.0),
+            max_rss: change(33.0),
+            cgroup_anon: change(33.0),
+            cgroup_file: change(0.0),
+        },
     }
 }
 
@@ -192,6 +261,9 @@ fn single() -> Diagnosis {
     let finding = &mut diagnosis.findings[0];
     finding.verdict = FindingVerdict::Suspect;
     finding.growth = None;
+    finding.course = None;
+    finding.other_runs = None;
+    finding.would_change = Vec::new();
     finding.culprit = None;
     finding.also_matches = None;
     finding.sites_unshown = Unshown::default();
@@ -565,6 +637,62 @@ fn a_steady_report_says_what_it_could_have_missed() {
     let missed = "a leak of up to about 2.5 MiB (3.0 MiB/h) at one place can have gone unseen";
     assert!(report.contains(missed), "{report}");
     assert!(!report.contains("limit"), "no limit was given: {report}");
+}
+
+#[test]
+fn a_forecast_says_what_its_limit_is() {
+    let said = |change: fn(&mut Forecast)| {
+        let mut diagnosis = leak();
+        change(&mut diagnosis.forecast);
+        let report = diagnosis_table(&diagnosis, &at(160));
+        let line = report.lines().find(|line| line.starts_with("limit"));
+        line.unwrap_or_default().to_owned()
+    };
+    for (change, expected) in [
+        (
+            (|_| {}) as fn(&mut Forecast),
+            "512.0 MiB reached in 31 to 38 h (70.0 MiB now)",
+        ),
+        (
+            |f| f.latest_hours = None,
+            "512.0 MiB reached in 31 h at the earliest (70.0 MiB now)",
+        ),
+        (
+            |f| f.earliest_hours = Some(0.0),
+            "512.0 MiB reached within 38 h (70.0 MiB now)",
+        ),
+        (
+            |f| f.limit_from = Some("cgroup"),
+            "512.0 MiB of the control group reached in 31 to 38 h (70.0 MiB now)",
+        ),
+        (
+            |f| f.reason = Some("no".into()),
+            "512.0 MiB (70.0 MiB now): no",
+        ),
+    ] {
+        assert_eq!(said(change), format!("limit       {expected}"));
+    }
+}
+
+#[test]
+fn memory_figures_that_are_missing_are_left_out() {
+    let mut diagnosis = steady();
+    diagnosis.memory = Some(MemoryBreakdown::default());
+    assert_eq!(
+        diagnosis_table(&diagnosis, &at(80)),
+        diagnosis_table(&steady(), &at(80))
+    );
+    check_schema(DIAGNOSIS_SCHEMA, &to_json(&diagnosis).unwrap());
+    // A control group alone.
+    diagnosis.memory = Some(MemoryBreakdown {
+        cgroup_anon: Some(5 << 20),
+        ..MemoryBreakdown::default()
+    });
+    let report = diagnosis_table(&diagnosis, &at(80));
+    assert!(
+        report.contains("\nmemory      anonymous 5.0 MiB\n"),
+        "{report}"
+    );
 }
 
 #[test]

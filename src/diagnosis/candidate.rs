@@ -1,6 +1,7 @@
 //! Growth that is real, gathered into candidates for findings: one candidate, one cause.
 
 use super::culprit::blame;
+use super::replaced::replaced_bytes;
 use crate::growth::{Crowds, Evidence, History, Shape, TestedUnits, UnitKind, read_growth};
 use crate::site::{CanonId, FrameClass, SiteIndex};
 use hashbrown::{HashMap, HashSet};
@@ -11,13 +12,16 @@ const SHARED_FRAMES: f64 = 0.8;
 const TYPICAL_SHARE: f64 = 0.8;
 /// Goroutine groups that grew by as many, within this share, are one resource.
 const EQUAL_WITHIN: f64 = 0.1;
-/// A candidate is narrowed to the callers of this share of its growth.
-const NARROWED_SHARE: f64 = 0.8;
+/// A candidate is split at the caller of this share of its growth.
+const SPLIT_SHARE: f64 = 0.6;
 /// Bounds the search for thinly spread growth.
 const MAX_SUBTREES: usize = 20;
 /// Most causes that are told apart; a program in which more places leak at once has one cause
 /// that no profile shows. What is cut is counted.
 const MAX_CANDIDATES: usize = 500;
+/// Growth below both is set aside: bytes, and share of the heap in the last snapshot.
+const SLIGHT_BYTES: f64 = 65_536.0;
+const SLIGHT_SHARE: f64 = 0.001;
 /// Without an error estimate: least growth worth a finding, in bytes and as a share of the heap.
 const BLIND_MIN_BYTES: f64 = 1024.0 * 1024.0;
 const BLIND_MIN_SHARE: f64 = 0.05;
@@ -27,6 +31,17 @@ const BLIND_MIN_SHARE: f64 = 0.05;
 pub(super) struct HeapCandidate {
     /// Numbers of its active buckets, ascending.
     pub buckets: Vec<u32>,
+    /// What it was split off from: callers of one helper that were told apart stay apart.
+    split_from: Option<usize>,
+}
+
+impl HeapCandidate {
+    fn of(buckets: Vec<u32>) -> Self {
+        Self {
+            buckets,
+            split_from: None,
+        }
+    }
 }
 
 /// Candidates on the heap, and what had to be left out.
@@ -38,6 +53,10 @@ pub(super) struct HeapCandidates {
     pub cut: usize,
     /// Growth of those, bytes.
     pub cut_bytes: f64,
+    /// How many are too small to matter, and their growth in bytes.
+    pub slight: (usize, f64),
+    /// Those that took the place of another caller's bytes, and how many bytes that were.
+    pub replaced: Vec<(HeapCandidate, f64)>,
 }
 
 /// Crowds that grew together.
@@ -51,9 +70,10 @@ pub(super) struct CrowdCandidate {
 
 /// Candidates on the heap, from the tested units.
 ///
-/// First the functions that ordered the growing allocations; then single sites whose
-/// orderer also has honest callers; then, on what is left, the subtree that explains
-/// most of the thinly spread growth. Last, candidates with the same callers are joined.
+/// First the functions that ordered the growing allocations, then sites and single buckets
+/// that grew though their orderer did not; then, on what is left, the subtree that explains
+/// most of the thinly spread growth. Each is split where a caller tells it apart; last,
+/// candidates with the same callers are joined.
 pub(super) fn heap_candidates(
     history: &History,
     sites: &SiteIndex,
@@ -63,9 +83,7 @@ pub(super) fn heap_candidates(
     let mut found: Vec<HeapCandidate> = Vec::new();
     let mut take = |buckets: &[u32], taken: &mut HashSet<u32>| {
         taken.extend(buckets);
-        found.push(HeapCandidate {
-            buckets: buckets.to_vec(),
-        });
+        found.push(HeapCandidate::of(buckets.to_vec()));
     };
     let of_kind = |wanted: fn(UnitKind) -> bool| {
         tested
@@ -73,10 +91,12 @@ pub(super) fn heap_candidates(
             .iter()
             .filter(move |unit| unit.grew && wanted(unit.kind))
     };
-    for unit in of_kind(|kind| matches!(kind, UnitKind::Orderer(_))) {
-        take(&unit.buckets, &mut taken);
-    }
-    for unit in of_kind(|kind| matches!(kind, UnitKind::Site(_) | UnitKind::Bucket)) {
+    let narrower: [fn(UnitKind) -> bool; 3] = [
+        |kind| matches!(kind, UnitKind::Orderer(_)),
+        |kind| matches!(kind, UnitKind::Site(_)),
+        |kind| matches!(kind, UnitKind::Bucket),
+    ];
+    for unit in narrower.into_iter().flat_map(of_kind) {
         let rest = without(&unit.buckets, &taken);
         if still_grew(history, &rest, tested) {
             take(&rest, &mut taken);
@@ -96,19 +116,59 @@ pub(super) fn heap_candidates(
             None => break,
         }
     }
-    let found = found
+    let split = found
         .into_iter()
-        .map(|all| narrow(all, history, sites))
+        .enumerate()
+        .flat_map(|(number, all)| split_by_caller(all, number, history, sites, tested))
         .collect();
-    join_alike(found, history, sites)
+    let mut candidates = join_alike(split, history, sites);
+    candidates.set_aside_slight(history);
+    candidates.set_aside_replaced(history, sites);
+    candidates
 }
 
-/// Leaves an honest caller out: if nearly all growth of a candidate passes through the frame
-/// that explains it best, what does not pass through it is noise, and goes.
-fn narrow(candidate: HeapCandidate, history: &History, sites: &SiteIndex) -> HeapCandidate {
+impl HeapCandidates {
+    /// Growth so small that no one would act on it: with every allocation recorded, even a few
+    /// objects are beyond doubt.
+    fn set_aside_slight(&mut self, history: &History) {
+        let last = history.points().saturating_sub(1);
+        let heap: f64 = (0..history.buckets().len() as u32)
+            .map(|bucket| history.inuse(last, bucket) as f64)
+            .sum();
+        let least = SLIGHT_BYTES.min(SLIGHT_SHARE * heap);
+        self.kept.retain(|candidate| {
+            let growth = growth_of(history, &candidate.buckets);
+            if growth < least {
+                self.slight.0 += 1;
+                self.slight.1 += growth;
+            }
+            growth >= least
+        });
+    }
+
+    fn set_aside_replaced(&mut self, history: &History, sites: &SiteIndex) {
+        for candidate in std::mem::take(&mut self.kept) {
+            match replaced_bytes(history, sites, &candidate.buckets) {
+                Some(gave_up) => self.replaced.push((candidate, gave_up)),
+                None => self.kept.push(candidate),
+            }
+        }
+    }
+}
+
+/// Tells the callers of a shared helper apart: if most growth of a candidate passes through
+/// the frame that explains it best, and stands out better without the rest, then the rest is
+/// a candidate of its own if it grew beyond noise, and is left out if it did not.
+fn split_by_caller(
+    candidate: HeapCandidate,
+    number: usize,
+    history: &History,
+    sites: &SiteIndex,
+    tested: &TestedUnits,
+) -> Vec<HeapCandidate> {
     let last = history.points().saturating_sub(1);
     let Some(blamed) = blame(history, sites, &candidate.buckets, (0, last)) else {
-        return candidate;
+        return vec![candidate];
     };
     let function = sites.canon(blamed.frame.function);
     let passes = |bucket: &u32| {
@@ -117,14 +177,22 @@ fn narrow(candidate: HeapCandidate, history: &History, sites: &SiteIndex) -> Hea
             .frames(stack)
             .any(|frame| sites.canon(frame.function) == function)
     };
-    let below: Vec<u32> = candidate.buckets.iter().copied().filter(passes).collect();
+    let (below, beside): (Vec<u32>, Vec<u32>) = candidate.buckets.iter().copied().partition(passes);
     let is_most =
-        growth_of(history, &below) >= NARROWED_SHARE * growth_of(history, &candidate.buckets);
+        growth_of(history, &below) >= SPLIT_SHARE * growth_of(history, &candidate.buckets);
     let z = |buckets: &[u32]| history.evidence(buckets, 0, last).map_or(0.0, |e| e.z());
-    match is_most && z(&below) >= z(&candidate.buckets) {
-        true => HeapCandidate { buckets: below },
-        false => candidate,
+    if !is_most || z(&below) < z(&candidate.buckets) {
+        return vec![candidate];
     }
+    let rest = still_grew(history, &beside, tested).then_some(beside);
+    [Some(below), rest]
+        .into_iter()
+        .flatten()
+        .map(|buckets| HeapCandidate {
+            buckets,
+            split_from: Some(number),
+        })
+        .collect()
 }
 
 /// Candidates when there is no error estimate: orderers that grew by a part of the heap.
@@ -148,7 +216,7 @@ pub(super) fn blind_candidates(history: &History, sites: &SiteIndex) -> HeapCand
     let found = groups
         .into_iter()
         .filter(|(_, buckets)| growth_of(history, buckets) >= least)
-        .map(|(_, buckets)| HeapCandidate { buckets })
+        .map(|(_, buckets)| HeapCandidate::of(buckets))
         .collect();
     join_alike(found, history, sites)
 }
@@ -238,7 +306,9 @@ fn join_alike(
         let owner = owner_of(&candidate, history, sites);
         let frames = typical_frames(&candidate, history, sites);
         let is_one = |known: &&mut (HeapCandidate, Option<CanonId>, Vec<CanonId>)| {
-            owner.is_some() && known.1 == owner || is_alike(&known.2, &frames)
+            let is_split =
+                known.0.split_from.is_some() && known.0.split_from == candidate.split_from;
+            !is_split && (owner.is_some() && known.1 == owner || is_alike(&known.2, &frames))
         };
         match joined.iter_mut().find(is_one) {
             Some((first, ..)) => {
@@ -254,6 +324,7 @@ fn join_alike(
             .collect(),
         cut: cut.len(),
         cut_bytes: cut.iter().map(growth).sum(),
+        ..HeapCandidates::default()
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) struct Case<'a> {
     pub run: &'a Run,
     pub sites: &'a SiteIndex<'a>,
     pub history: &'a History<'a>,
+    /// The heaps of the other runs.
+    pub others: &'a [History<'a>],
     pub tested: &'a TestedUnits,
     pub crowds: &'a Crowds,
 }
@@ -55,28 +57,25 @@ impl<'a> Case<'a> {
         (seconds > 0.0).then_some(seconds / 3600.0)
     }
 
-    /// The runtime's figures of the first and the last snapshot that has them.
-    pub fn memories(&self) -> Option<(&'a MemoryStats, &'a MemoryStats)> {
-        let mut all = self
-            .snapshots()
-            .filter_map(|snapshot| snapshot.memory.as_ref());
-        let first = all.next()?;
-        Some((first, all.next_back().unwrap_or(first)))
+    /// A memory figure of the first and the last snapshot that has it.
+    pub fn first_and_last<T>(&self, figure: impl Fn(&MemoryStats) -> Option<T>) -> Option<(T, T)> {
+        let read = |snapshot: &'a Snapshot| figure(snapshot.memory.as_ref()?);
+        let first = self.snapshots().find_map(read)?;
+        Some((first, self.snapshots().rev().find_map(read)?))
     }
 
     /// Collector cycles within the window, when the runtime said so.
     pub fn gc_cycles(&self) -> Option<u64> {
-        let (first, last) = self.memories()?;
-        Some(last.num_gc?.saturating_sub(first.num_gc?))
+        let (first, last) = self.first_and_last(|memory| memory.num_gc)?;
+        Some(last.saturating_sub(first))
     }
 
     /// Whether the window is long enough, in collector cycles, to call growth a leak:
     /// four points of cycles of their own, and ten cycles in all unless `gc=1` forced them.
     pub fn has_enough_cycles(&self) -> bool {
         let points = self.history.distinct().len();
-        let forced = self.memories().and_then(|(first, last)| {
-            Some(last.num_forced_gc?.saturating_sub(first.num_forced_gc?))
-        });
+        let forced = self.first_and_last(|memory| memory.num_forced_gc);
+        let forced = forced.map(|(first, last)| last.saturating_sub(first));
         let is_forced = forced.is_some_and(|forced| forced as usize + 1 >= points);
         let enough_ran = self.gc_cycles().is_none_or(|cycles| cycles >= MIN_CYCLES);
         points >= MIN_POINTS && (is_forced || enough_ran)

@@ -4,6 +4,12 @@
 //! through f in the whole heap, G all growth of the finding (Ochiai 1957; as a ranking of
 //! suspicious code: Abreu, Zoeteweij & van Gemund 2007). Plumbing and roots lose by their
 //! large c.
+//!
+//! The frames of one chain of calls score alike. What tells them apart is what else passes
+//! through them: a helper that also serves callers who let go of what they get, and a router
+//! that also serves other handlers, allocate much that is freed; of the one who keeps, most
+//! stays. Of those that are left, the leaf-most is nearest to the line; but a plain function
+//! has nothing to keep things in, and hands them to the method that called it.
 
 use crate::growth::History;
 use crate::profile::Frame;
@@ -12,8 +18,12 @@ use hashbrown::{HashMap, HashSet};
 
 /// An application frame is blamed when it scores at least this share of the best.
 const APPLICATION_BONUS: f64 = 0.8;
-/// Frames whose growth and steady bytes are this near are a chain of calls, told apart by nothing.
-const TIE: f64 = 0.98;
+/// Frames that score this share of the best are told apart by what they keep.
+const NEAR_BEST: f64 = 0.9;
+/// Frames that keep this share of what the best one keeps are told apart by their growth.
+const NEAR_RETENTION: f64 = 0.8;
+/// Frames with this share of the largest growth are a chain of calls, told apart by nothing.
+const CHAINED: f64 = 0.95;
 
 /// The blamed frame and how it scored.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +39,31 @@ pub(super) struct Blame {
 struct Tally {
     growth: f64,
     steady: f64,
+    /// Bytes allocated through it within the window, kept or not.
+    allocated: f64,
     /// Growth-weighted distance from the leaf.
     depth: f64,
     lines: HashMap<Frame, f64>,
     class: FrameClass,
+}
+
+impl Tally {
+    /// Ochiai's coefficient, 0 to 1.
+    fn score(&self, total: f64) -> f64 {
+        self.growth / (total * (self.growth + self.steady)).sqrt()
+    }
+
+    /// Of what was allocated through it in the window, the share that stayed; 1 if unknown.
+    fn retention(&self) -> f64 {
+        match self.allocated > self.growth {
+            true => self.growth / self.allocated,
+            false => 1.0,
+        }
+    }
+
+    fn mean_depth(&self) -> f64 {
+        self.depth / self.growth.max(f64::MIN_POSITIVE)
+    }
 }
 
 /// Ranks the frames above a finding's growth. `between` are the points of the first and last
@@ -43,6 +74,61 @@ pub(super) fn blame(
     buckets: &[u32],
     between: (usize, usize),
 ) -> Option<Blame> {
+    let (tallies, total) = tally(history, sites, buckets, between)?;
+    let largest = |tallies: &mut dyn Iterator<Item = &Tally>, of: &dyn Fn(&Tally) -> f64| {
+        tallies.map(of).fold(0.0, f64::max)
+    };
+    let score = |tally: &Tally| tally.score(total);
+    let best = largest(&mut tallies.values(), &score);
+    let mut application = tallies
+        .values()
+        .filter(|tally| tally.class == FrameClass::Application);
+    let blames_application = largest(&mut application, &score) >= APPLICATION_BONUS * best;
+    let mut suspects: Vec<(CanonId, &Tally)> = tallies
+        .iter()
+        .filter(|(_, tally)| !blames_application || tally.class == FrameClass::Application)
+        .map(|(canon, tally)| (*canon, tally))
+        .collect();
+    let mut keep = |share: f64, of: &dyn Fn(&Tally) -> f64| {
+        let best = largest(&mut suspects.iter().map(|(_, tally)| *tally), of);
+        suspects.retain(|(_, tally)| of(tally) >= share * best);
+    };
+    keep(NEAR_BEST, &score);
+    keep(NEAR_RETENTION, &Tally::retention);
+    keep(CHAINED, &|tally| tally.growth);
+    suspects.sort_by(|(a, x), (b, y)| x.mean_depth().total_cmp(&y.mean_depth()).then(a.cmp(b)));
+    let (_, tally) = suspects.get(keeper(sites, &suspects))?;
+    let mut lines: Vec<_> = tally.lines.iter().collect();
+    lines.sort_unstable_by_key(|(frame, _)| **frame);
+    let (frame, _) = lines.into_iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    Some(Blame {
+        frame: *frame,
+        score: tally.score(total),
+        share: tally.growth / total,
+    })
+}
+
+/// Of a chain of calls (leaf-most first) the position of the one that can keep things: the
+/// first method, if all below it are plain functions of its package; else the leaf-most.
+fn keeper(sites: &SiteIndex, chain: &[(CanonId, &Tally)]) -> usize {
+    let Some((leaf, _)) = chain.first() else {
+        return 0;
+    };
+    let package = sites.package(*leaf);
+    chain
+        .iter()
+        .take_while(|(canon, _)| sites.package(*canon) == package)
+        .position(|(canon, _)| sites.has_receiver(*canon))
+        .unwrap_or(0)
+}
+
+/// What passes through each function above a finding's growth, and all of that growth.
+fn tally(
+    history: &History,
+    sites: &SiteIndex,
+    buckets: &[u32],
+    between: (usize, usize),
+) -> Option<(HashMap<CanonId, Tally>, f64)> {
     let is_single = between.0 == between.1;
     let growth_of = |bucket: u32| {
         let (before, after) = (
@@ -72,6 +158,7 @@ pub(super) fn blame(
             let tally = tallies.entry(canon).or_insert_with(|| Tally {
                 growth: 0.0,
                 steady: 0.0,
+                allocated: 0.0,
                 depth: 0.0,
                 lines: HashMap::new(),
                 class,
@@ -84,47 +171,13 @@ pub(super) fn blame(
     if total <= 0.0 {
         return None;
     }
-    add_steady(history, sites, buckets, between, &mut tallies);
-
-    let score = |tally: &Tally| tally.growth / (total * (tally.growth + tally.steady)).sqrt();
-    let best = tallies.values().map(score).fold(0.0, f64::max);
-    let best_application = tallies
-        .values()
-        .filter(|tally| tally.class == FrameClass::Application)
-        .map(score)
-        .fold(0.0, f64::max);
-    let blames_application = best_application >= APPLICATION_BONUS * best;
-    let may_be_blamed =
-        |tally: &Tally| !blames_application || tally.class == FrameClass::Application;
-    let (_, best) = tallies
-        .iter()
-        .filter(|(_, tally)| may_be_blamed(tally))
-        .max_by(|(a, x), (b, y)| score(x).total_cmp(&score(y)).then(b.cmp(a)))?;
-    // Frames of the same growth and the same steady bytes are one chain of calls.
-    let is_near = |a: f64, b: f64| a.min(b) >= TIE * a.max(b);
-    let is_chained =
-        |tally: &Tally| is_near(tally.growth, best.growth) && is_near(tally.steady, best.steady);
-    let leaf_most = tallies
-        .iter()
-        .filter(|(_, tally)| may_be_blamed(tally) && is_chained(tally))
-        .min_by(|(a, x), (b, y)| {
-            let depth = |tally: &Tally| tally.depth / tally.growth.max(f64::MIN_POSITIVE);
-            depth(x).total_cmp(&depth(y)).then(a.cmp(b))
-        });
-    let (_, tally) = leaf_most?;
-    let mut lines: Vec<_> = tally.lines.iter().collect();
-    lines.sort_unstable_by_key(|(frame, _)| **frame);
-    let (frame, _) = lines.into_iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-    Some(Blame {
-        frame: *frame,
-        score: score(tally),
-        share: tally.growth / total,
-    })
+    add_the_rest(history, sites, buckets, between, &mut tallies);
+    Some((tallies, total))
 }
 
-/// Adds the steady bytes of the whole heap through each frame. A finding's own bytes count too,
-/// except in a single snapshot, where they stand for growth.
-fn add_steady(
+/// Adds the steady and the allocated bytes of the whole heap through each frame. A finding's
+/// own bytes count too, except in a single snapshot, where they stand for growth.
+fn add_the_rest(
     history: &History,
     sites: &SiteIndex,
     own: &[u32],
@@ -138,8 +191,10 @@ fn add_steady(
     for bucket in 0..history.buckets().len() as u32 {
         let steady = history
             .inuse(first, bucket)
-            .min(history.inuse(last, bucket)) as f64;
-        if steady <= 0.0 || own.contains(&bucket) {
+            .min(history.inuse(last, bucket))
+            .max(0) as f64;
+        let allocated = history.allocated_between(&[bucket], first, last).max(0.0);
+        if steady <= 0.0 && allocated <= 0.0 || own.contains(&bucket) {
             continue;
         }
         let stack = history.buckets()[bucket as usize].stack;
@@ -150,6 +205,7 @@ fn add_steady(
         for function in functions {
             if let Some(tally) = tallies.get_mut(&function) {
                 tally.steady += steady;
+                tally.allocated += allocated;
             }
         }
     }
@@ -200,6 +256,45 @@ pub(super) fn callers_of(
     named.truncate(MAX_CALLERS);
     let name = |frame: Frame| sites.symbols().function_name(frame.function).to_owned();
     named.into_iter().map(|(.., frame)| name(frame)).collect()
+}
+
+/// Callers that share a function's growth evenly: at least three of [`EVEN_LEAST`] each, and none
+/// with [`EVEN_MOST`].
+const EVEN_CALLERS: usize = 3;
+const EVEN_LEAST: f64 = 0.1;
+const EVEN_MOST: f64 = 0.5;
+
+/// How many callers share the blamed frame's growth, and the share of the largest, if it is no
+/// caller's own: then the function itself is what keeps (statistics.md §7.4).
+pub(super) fn even_callers(
+    sites: &SiteIndex,
+    blamed: Frame,
+    stacks: impl Iterator<Item = (crate::profile::StackId, f64)>,
+) -> Option<(usize, f64)> {
+    let canon = sites.canon(blamed.function);
+    let mut callers: HashMap<CanonId, f64> = HashMap::new();
+    let mut total = 0.0;
+    for (stack, growth) in stacks.filter(|(_, growth)| *growth > 0.0) {
+        let is_somebody = |frame: &Frame| {
+            sites.canon(frame.function) != canon
+                && sites.class(frame.function) != FrameClass::Runtime
+                && !sites.is_transparent(frame.function)
+        };
+        let caller = sites
+            .frames(stack)
+            .skip_while(|frame| sites.canon(frame.function) != canon)
+            .find(is_somebody);
+        if let Some(caller) = caller {
+            *callers.entry(sites.canon(caller.function)).or_default() += growth;
+            total += growth;
+        }
+    }
+    let sharing = callers
+        .values()
+        .filter(|growth| **growth >= EVEN_LEAST * total);
+    let largest = callers.values().copied().fold(0.0, f64::max);
+    let count = sharing.count();
+    (count >= EVEN_CALLERS && largest < EVEN_MOST * total).then(|| (count, largest / total))
 }
 
 /// Function names from the blamed frame down to the site, along the heaviest of the stacks.

@@ -1,14 +1,16 @@
 //! One cause of growth, written out: its growth, sites, culprit, goroutines and evidence.
 
 use super::case::{Case, FrameName};
-use super::culprit::{blame, callers_of, path_from};
+use super::course::{course, other_runs};
+use super::culprit::{blame, callers_of, even_callers, path_from};
 use super::listing::{list_goroutines, list_sites};
 use super::sentences;
+use super::settle::would_change;
 use super::{Culprit, Finding, FindingGrowth, FindingVerdict, Unshown};
-use crate::growth::{BlockTest, MIN_POINTS, Shape, ShapeReading, read_shape};
+use crate::growth::{BlockTest, History, MIN_POINTS, Shape, ShapeReading, read_shape, theil_sen};
 use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
 use crate::profile::Frame;
-use crate::site::FrameClass;
+use crate::site::{FrameClass, declared_name};
 
 /// What a finding is made of.
 #[derive(Debug, Default)]
@@ -37,7 +39,7 @@ impl Parts<'_> {
 /// Writes out a finding over a series.
 pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> Finding {
     let buckets = parts.buckets();
-    let heap = (!parts.grown.is_empty()).then(|| heap_shape(case, &parts.grown));
+    let heap = (!parts.grown.is_empty()).then(|| shape_of(case.history, &parts.grown));
     let verdicts = [
         (
             "heap",
@@ -61,18 +63,23 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     let culprit = find_culprit(case, view, parts, &buckets, &stacks);
     let sites = list_sites(case, &buckets);
     let goroutines = list_goroutines(case, &parts.crowds);
+    let weighed = || stacks.stacks.iter().map(|s| (s.stack, s.weight));
+    let even = match &culprit {
+        Some((culprit, frame)) if culprit.seen_in == "heap" && !case.is_single() => {
+            even_callers(case.sites, *frame, weighed())
+        }
+        _ => None,
+    };
     let callers = match &culprit {
         Some((culprit, frame)) if culprit.seen_in == "heap" => {
-            let weighed = stacks.stacks.iter().map(|s| (s.stack, s.weight));
-            callers_of(case.sites, *frame, weighed)
+            callers_of(case.sites, *frame, weighed())
         }
         Some((culprit, _)) => creators(case, parts, culprit),
         None => Vec::new(),
     };
     let path = culprit.as_ref().map_or_else(Vec::new, |(culprit, frame)| {
         if culprit.seen_in == "heap" {
-            let stacks = stacks.stacks.iter().map(|s| (s.stack, s.weight));
-            return path_from(case.sites, *frame, stacks);
+            return path_from(case.sites, *frame, weighed());
         }
         let crowds = case.crowds.crowds.iter();
         let seen = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
@@ -87,8 +94,17 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     if let (Some(reading), Some(growth)) = (&heap, &growth) {
         evidence.extend(sentences::of_heap(case, parts, reading, growth));
     }
+    evidence.extend(even.map(|(callers, largest)| {
+        format!(
+            "the culprit's growth comes from {callers} callers, {:.0} % from the largest: it is what this function keeps, not what one of them does",
+            largest * 100.0
+        )
+    }));
+    let others = other_runs(case, &parts.grown);
+    evidence.extend(others.as_ref().map(sentences::of_other_runs));
+    let would_change = would_change(case, verdict, heap.as_ref(), growth.as_ref());
     let culprit = culprit.map(|(culprit, _)| culprit);
-    let texts = sentences::Texts::of(parts, culprit.as_ref(), &goroutines);
+    let texts = sentences::Texts::of(parts, verdict, culprit.as_ref(), &goroutines);
     if let Some(matched) = &parts.matched {
         evidence.extend(matched.evidence.iter().cloned());
     }
@@ -110,6 +126,8 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
         confidence: confidence(case, verdict, parts, growth.as_ref()),
         culprit,
         growth,
+        course: heap.as_ref().map(|reading| course(case, reading)),
+        other_runs: others,
         share: (last > 0.0 && held > 0.0).then(|| (held / last).min(1.0)),
         sites,
         sites_unshown: Unshown::default(),
@@ -117,6 +135,7 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
         callers,
         path,
         evidence,
+        would_change,
         why: texts.why,
         fix: texts.fix,
         references: parts
@@ -154,9 +173,8 @@ fn creators(case: &Case, parts: &Parts, culprit: &Culprit) -> Vec<String> {
     names
 }
 
-/// Reads the shape of a set of buckets over the run.
-pub(super) fn heap_shape(case: &Case, buckets: &[u32]) -> ShapeReading {
-    let history = case.history;
+/// Reads the shape of a set of buckets over the points of a run.
+pub(super) fn shape_of(history: &History, buckets: &[u32]) -> ShapeReading {
     let values = history.series(buckets);
     read_shape(
         &values,
@@ -165,13 +183,17 @@ pub(super) fn heap_shape(case: &Case, buckets: &[u32]) -> ShapeReading {
         |from, to| {
             match history.evidence(buckets, from, to) {
                 Some(evidence) => BlockTest {
-                    is_significant: evidence.p_value() <= 0.05,
+                    p_value: evidence.p_value(),
                     sd: evidence.sd_bytes(),
+                    variance: evidence.test_variance(),
+                    is_loose: evidence.is_loose(),
                 },
                 // Without an error estimate persistence is all there is.
                 None => BlockTest {
-                    is_significant: values[to] > values[from],
+                    p_value: if values[to] > values[from] { 0.0 } else { 1.0 },
                     sd: 0.0,
+                    variance: 0.0,
+                    is_loose: false,
                 },
             }
         },
@@ -234,6 +256,10 @@ pub(super) fn measure(case: &Case, buckets: &[u32]) -> FindingGrowth {
         sd_bytes: evidence.as_ref().map(|evidence| evidence.sd_bytes()),
         bytes_per_hour: per_hour(bytes),
         ci95,
+        median_bytes_per_hour: history
+            .seconds()
+            .and_then(|seconds| theil_sen(&series, seconds))
+            .map(|per_second| per_second * 3600.0),
         p_value: evidence.as_ref().map(|evidence| evidence.p_value()),
         objects: objects(last) - objects(0),
         retention: share_of(allocated_by_holding, plain).map(|kept| kept.min(1.0)),
@@ -285,7 +311,7 @@ fn find_culprit(
             line,
         } = case.name(frame);
         let culprit = Culprit {
-            function,
+            function: declared_name(&function).to_owned(),
             file,
             line,
             seen_in,

@@ -3,7 +3,8 @@
 
 use super::case::Case;
 use super::finding::{Parts, measure, weigh, write_finding};
-use super::{Finding, candidate, sorted_union};
+use super::replaced::write_replaced;
+use super::{Finding, NotALeak, candidate, sorted_union};
 use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
 use crate::units::size;
 
@@ -14,6 +15,7 @@ pub(super) fn findings(
     catalogue: &Catalogue,
     unsettled: &mut Vec<String>,
     warnings: &mut Vec<String>,
+    not_a_leak: &mut Vec<NotALeak>,
 ) -> Vec<Finding> {
     let mut all_parts: Vec<Parts> = Vec::new();
     let everything = weigh(case, case.history.active());
@@ -29,6 +31,16 @@ pub(super) fn findings(
             size(candidates.cut_bytes),
             candidates.kept.len(),
         ));
+    }
+    if candidates.slight.0 > 0 {
+        warnings.push(format!(
+            "{} more places grew by less than 0.1 % of the heap each, {} in all: not listed",
+            candidates.slight.0,
+            size(candidates.slight.1),
+        ));
+    }
+    for (candidate, gave_up) in &candidates.replaced {
+        not_a_leak.push(write_replaced(case, &candidate.buckets, *gave_up));
     }
     for candidate in candidates.kept {
         let growth = measure(case, &candidate.buckets);

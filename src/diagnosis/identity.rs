@@ -62,6 +62,34 @@ pub(super) fn comparable<'a>(series: &'a Series, run: &Run, sites: &SiteIndex) -
     }
 }
 
+/// The heap profiles of another run of the series under the keys of the judged one, which keeps
+/// its own.
+pub(super) fn keyed_like<'a>(
+    series: &'a Series,
+    run: &Run,
+    other: &Run,
+    sites: &SiteIndex,
+) -> Vec<Cow<'a, HeapColumns>> {
+    let heaps_of = |run: &Run| -> Vec<&'a HeapProfile> {
+        let snapshots = run.snapshots.iter().map(|&index| &series.snapshots[index]);
+        snapshots
+            .filter_map(|snapshot| snapshot.heap.as_ref())
+            .collect()
+    };
+    let (judged, others) = (heaps_of(run), heaps_of(other));
+    let keys = match (judged.first(), others.last()) {
+        (Some(one), Some(last)) if is_other_build(&series.symbols, last, one) => {
+            let keys = keys_across_builds(sites, &[others.clone(), judged]).keys;
+            keys.into_iter().next().unwrap_or_default()
+        }
+        _ => Keys::new(),
+    };
+    others
+        .into_iter()
+        .map(|heap| rekeyed(heap, &keys))
+        .collect()
+}
+
 /// The two heap profiles of a comparison under its keys.
 pub(super) fn comparable_pair<'a>(
     series: &'a Series,

@@ -7,6 +7,7 @@
 
 mod candidate;
 mod case;
+mod course;
 mod culprit;
 mod diff;
 mod finding;
@@ -15,8 +16,11 @@ mod identity;
 mod listing;
 mod memory;
 mod model;
+mod movement;
 mod next_steps;
+mod replaced;
 mod sentences;
+mod settle;
 mod single;
 mod summary;
 mod top;
@@ -32,7 +36,7 @@ use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{OtherProcess, Run, Series, differs};
 use case::Case;
 use finding::{all_buckets, weigh};
-use identity::{Comparable, comparable};
+use identity::{Comparable, comparable, keyed_like};
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -151,6 +155,16 @@ pub fn diagnose(
         Cow::Owned(symbols) => SiteIndex::new(symbols, &classifier),
     };
     let history = History::new(&points(series, run, &columns), run.is_one_process);
+    let other_runs: Vec<&Run> = series.runs.iter().filter(|other| *other != run).collect();
+    let other_columns: Vec<_> = other_runs
+        .iter()
+        .map(|other| keyed_like(series, run, other, &sites))
+        .collect();
+    let others: Vec<History> = other_runs
+        .iter()
+        .zip(&other_columns)
+        .map(|(other, columns)| History::new(&points(series, other, columns), other.is_one_process))
+        .collect();
     let goroutines: Vec<_> = run
         .snapshots
         .iter()
@@ -164,16 +178,25 @@ pub fn diagnose(
         run,
         sites: &sites,
         history: &history,
+        others: &others,
         tested: &tested,
         crowds: &crowds,
     };
     let view = EvidenceView::new(&sites, &crowds, case.is_single());
     let mut unsettled = Vec::new();
+    let mut not_a_leak = Vec::new();
     let mut warnings: Vec<String> = series.warnings.iter().map(ToString::to_string).collect();
     let mut findings = if case.is_single() {
         single::suspects(&case, &view, catalogue, &mut unsettled)
     } else {
-        grown::findings(&case, &view, catalogue, &mut unsettled, &mut warnings)
+        grown::findings(
+            &case,
+            &view,
+            catalogue,
+            &mut unsettled,
+            &mut warnings,
+            &mut not_a_leak,
+        )
     };
     let weight = |finding: &Finding| {
         let growth = finding.growth.as_ref();
@@ -189,17 +212,21 @@ pub fn diagnose(
     let totals = summary::totals(&case);
     let verdict = summary::verdict(&case, &findings);
     let memory = memory::breakdown(&case);
+    not_a_leak.extend(movement::movements(&case, &findings));
+    not_a_leak.extend(memory::verdicts(&case, &findings, memory.as_ref()));
+    let size = |entry: &NotALeak| entry.bytes.unwrap_or(0.0);
+    not_a_leak.sort_by(|a, b| size(b).total_cmp(&size(a)));
     Ok(Diagnosis {
         schema_version: SCHEMA_VERSION,
         verdict,
         inputs: summary::inputs(series, run),
         series: summary::series(&case),
-        forecast: memory::forecast(&case, &totals, options.limit_bytes),
+        forecast: memory::forecast(&case, &totals, verdict, options.limit_bytes),
         identity: identity::at_boundary(series, &sites),
         totals,
         next_steps: next_steps::next_steps(&case, verdict, &findings, &unsettled),
+        not_a_leak,
         findings,
-        not_a_leak: Vec::new(),
         memory,
         warnings,
     })

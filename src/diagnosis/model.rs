@@ -219,6 +219,10 @@ pub struct Finding {
     pub culprit: Option<Culprit>,
     /// Growth of its sites together; null for a single snapshot.
     pub growth: Option<FindingGrowth>,
+    /// How that growth is spread over the window; null for goroutines alone or a single snapshot.
+    pub course: Option<Course>,
+    /// The same sites in the other runs given (other pods, before a restart); null without any.
+    pub other_runs: Option<OtherRuns>,
     /// Its share of the heap in use in the last snapshot, 0 to 1.
     pub share: Option<f64>,
     /// Largest change first.
@@ -235,6 +239,8 @@ pub struct Finding {
     pub path: Vec<String>,
     /// Sentences with numbers.
     pub evidence: Vec<String>,
+    /// What would change the verdict, as sentences.
+    pub would_change: Vec<String>,
     /// Why memory grows.
     pub why: String,
     /// What to do.
@@ -271,6 +277,9 @@ pub struct FindingGrowth {
     pub bytes_per_hour: Option<f64>,
     /// 95 % interval of the slope.
     pub ci95: Option<[f64; 2]>,
+    /// Median of the slopes between all pairs of snapshots (Theil–Sen): a few odd snapshots
+    /// cannot move it.
+    pub median_bytes_per_hour: Option<f64>,
     /// One-sided test of "no net growth" over the whole window.
     pub p_value: Option<f64>,
     /// Change in objects (estimated, not sampled).
@@ -280,6 +289,46 @@ pub struct FindingGrowth {
     pub retention: Option<f64>,
     /// Bytes allocated per byte of growth in the window, sites that hold nothing included.
     pub churn: Option<f64>,
+}
+
+/// How growth is spread over the window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Course {
+    /// The thirds of the window; empty with fewer than four points of collector cycles of their own.
+    pub thirds: Vec<Third>,
+    /// Share of the growth that fell into the interval with most of it.
+    pub largest_interval_share: f64,
+    /// Largest fall below an earlier value, as a share of the growth; null if nothing grew.
+    pub draw_down_share: Option<f64>,
+    /// How far the changes scatter around their slopes, as a multiple of what the sampled counts
+    /// predict: more than about 2 is load that swings. Null with few points.
+    pub dispersion: Option<f64>,
+    /// Length of a warm-up in the beginning that is left out of the thirds.
+    pub warm_up_seconds: Option<f64>,
+}
+
+/// A third of the window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Third {
+    /// Seconds since the first snapshot, from and to; null without clocks.
+    pub seconds: Option<[f64; 2]>,
+    /// Change within it.
+    pub bytes: f64,
+    /// One-sided test of "no net growth" within it; null without an error estimate.
+    pub p_value: Option<f64>,
+}
+
+/// The sites of a finding in other runs of the same series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OtherRuns {
+    /// Other runs with two heap snapshots or more.
+    pub runs: usize,
+    /// Those in which the sites grew beyond noise (5 %).
+    pub grew: usize,
+    /// Those in which they grew in every third.
+    pub sustained: usize,
+    /// One-sided test of "no net growth", the counts of all runs pooled.
+    pub pooled_p_value: Option<f64>,
 }
 
 /// One allocation site of a finding.
@@ -345,16 +394,26 @@ pub struct NotALeak {
     pub bytes: Option<f64>,
 }
 
-/// Where the resident memory is: figures of the last snapshot with runtime figures, bytes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// Where the resident memory is: figures of the last snapshot with memory figures, bytes unless
+/// a name says otherwise; null = not captured. `heap_alloc` + `fragmentation` + `heap_idle_kept`
+/// + `stacks` + `runtime` = `held`, and `held` + `native` = `rss` of one reading.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct MemoryBreakdown {
     /// In use by the profile.
     pub profile_inuse: Option<i64>,
+    /// Live after the last collection, as estimated.
+    pub live: Option<u64>,
+    /// What `live` is taken from: `goal` (the collector's goal and the GOGC that the process
+    /// reports), `profile` (its error is below 5 %, or HeapAlloc is from long after a collection)
+    /// or `heap-alloc` (HeapAlloc right after a collection: a little more than what is live).
+    pub live_from: Option<&'static str>,
     /// Live and not yet swept objects.
     pub heap_alloc: Option<u64>,
     /// In spans with objects.
     pub heap_inuse: Option<u64>,
-    /// Idle, kept for reuse.
+    /// Of these, room between objects: `heap_inuse` − `heap_alloc`.
+    pub fragmentation: Option<u64>,
+    /// Idle, kept for reuse: HeapIdle − HeapReleased.
     pub heap_idle_kept: Option<u64>,
     /// Already given back to the system.
     pub heap_released: Option<u64>,
@@ -362,20 +421,100 @@ pub struct MemoryBreakdown {
     pub stacks: Option<u64>,
     /// Collector, profiler and other runtime data.
     pub runtime: Option<u64>,
-    /// All obtained from the system.
+    /// All obtained from the system, given back or not.
     pub sys: Option<u64>,
-    /// Peak resident set.
+    /// All that the Go runtime holds: `sys` − `heap_released`.
+    pub held: Option<u64>,
+    /// Resident set now.
+    pub rss: Option<u64>,
+    /// Resident and not of the Go runtime (C libraries, mapped files, the program's own code):
+    /// `rss` − (`sys` − `heap_released`), all of one reading. Below zero where pages that were
+    /// obtained have never been touched.
+    pub native: Option<i64>,
+    /// Largest resident set since the process began; not what is resident now.
     pub max_rss: Option<u64>,
+    /// Heap size at which the next collection starts (NextGC).
+    pub next_gc: Option<u64>,
+    /// Room for garbage until then: `next_gc` − `live`.
+    pub garbage_headroom: Option<u64>,
+    /// GOGC in per cent, as the process reports it.
+    pub gogc_percent: Option<u64>,
+    /// `next_gc` / `live`; null below 4 MiB live, where the runtime's least heap decides.
+    pub gogc_factor: Option<f64>,
+    /// GOGC in per cent as seen: 100 · (`next_gc` − live) / (live + stacks in use), by the pacer's
+    /// own formula without the globals, with live as measured (`profile` or `heap-alloc`). A
+    /// memory limit makes it smaller than GOGC.
+    pub gogc_seen_percent: Option<f64>,
+    /// GOGC before and after, in per cent as reported or seen, when it changed in the window.
+    pub gogc_change: Option<[f64; 2]>,
+    /// GOMEMLIMIT; null when it is off or not known.
+    pub go_memory_limit: Option<u64>,
+    /// Anonymous memory of the control group.
+    pub cgroup_anon: Option<u64>,
+    /// Its file pages (page cache).
+    pub cgroup_file: Option<u64>,
+    /// Of these, the pages that are dropped first; a working set leaves them out.
+    pub cgroup_inactive_file: Option<u64>,
+    /// All that it is charged for.
+    pub cgroup_current: Option<u64>,
+    /// Its limit.
+    pub cgroup_limit: Option<u64>,
+    /// From the first to the last snapshot that has the figure.
+    pub change: MemoryChange,
+}
+
+/// Changes of memory figures within the window, bytes; null = in fewer than two snapshots.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct MemoryChange {
+    /// Of `profile_inuse`.
+    pub profile_inuse: Option<i64>,
+    /// Of `heap_alloc`.
+    pub heap_alloc: Option<i64>,
+    /// Of `heap_inuse`.
+    pub heap_inuse: Option<i64>,
+    /// Of `fragmentation`.
+    pub fragmentation: Option<i64>,
+    /// Of `heap_idle_kept`.
+    pub heap_idle_kept: Option<i64>,
+    /// Of `heap_released`.
+    pub heap_released: Option<i64>,
+    /// Of `stacks`.
+    pub stacks: Option<i64>,
+    /// Of `runtime`.
+    pub runtime: Option<i64>,
+    /// Of `sys`.
+    pub sys: Option<i64>,
+    /// Of `held`.
+    pub held: Option<i64>,
+    /// Of `rss`.
+    pub rss: Option<i64>,
+    /// Of `native`.
+    pub native: Option<i64>,
+    /// Of `max_rss`: above zero, the resident set was never as large before.
+    pub max_rss: Option<i64>,
+    /// Of `cgroup_anon`.
+    pub cgroup_anon: Option<i64>,
+    /// Of `cgroup_file`.
+    pub cgroup_file: Option<i64>,
 }
 
 /// When a limit is reached.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Forecast {
-    /// The limit given.
+    /// The limit.
     pub limit_bytes: Option<u64>,
+    /// Where it is from: `given` (by the user) or `cgroup` (of the snapshots).
+    pub limit_from: Option<&'static str>,
+    /// What counts against it now.
+    pub held_bytes: Option<u64>,
+    /// Where that is from: `rss` (resident set), `cgroup` (anonymous memory of the control
+    /// group), `runtime` (Sys − HeapReleased) or `profile` (live heap × factor).
+    pub held_from: Option<&'static str>,
+    /// Bytes that the process comes to hold per byte of growth: 1 + GOGC/100.
+    pub factor: Option<f64>,
     /// Hours from the last snapshot to the earliest time at which it is reached.
     pub earliest_hours: Option<f64>,
-    /// Hours to the latest; null = maybe never.
+    /// Hours to the latest; null = later than ten times the window, or never.
     pub latest_hours: Option<f64>,
     /// Why there is no forecast.
     pub reason: Option<String>,

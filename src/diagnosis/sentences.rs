@@ -2,12 +2,16 @@
 
 use super::case::Case;
 use super::finding::Parts;
-use super::{Culprit, FindingGoroutines, FindingGrowth};
+use super::{Culprit, FindingGoroutines, FindingGrowth, FindingVerdict, OtherRuns};
 use crate::growth::{Shape, ShapeReading};
 use crate::units::{duration, signed_size};
 
 /// Share of the growth below which a part of it is not worth a sentence.
 const LEAST_WORTH_SAYING: f64 = 0.01;
+/// Scatter above this multiple of what counts predict is worth a sentence.
+const NOTABLE_DISPERSION: f64 = 2.5;
+/// Distance of the median slope from the mean one, as a share, that is worth a sentence.
+const NOTABLE_SKEW: f64 = 0.5;
 
 /// Title, why and fix.
 pub(super) struct Texts {
@@ -18,7 +22,12 @@ pub(super) struct Texts {
 
 impl Texts {
     /// The pattern's texts; without a pattern, what can be said honestly of plain growth.
-    pub fn of(parts: &Parts, culprit: Option<&Culprit>, goroutines: &[FindingGoroutines]) -> Self {
+    pub fn of(
+        parts: &Parts,
+        verdict: FindingVerdict,
+        culprit: Option<&Culprit>,
+        goroutines: &[FindingGoroutines],
+    ) -> Self {
         if let Some(matched) = &parts.matched {
             return Self {
                 title: matched.title().to_owned(),
@@ -36,6 +45,35 @@ impl Texts {
                 fix: format!("give the goroutines in {place} a way to end (a context, a closed channel, a time-out), and let whoever starts them wait for that"),
             };
         }
+        let harmless = |title: &str, why: &str, fix: &str| Self {
+            title: format!("Memory allocated under {who} {title}"),
+            why: why.to_owned(),
+            fix: fix.to_owned(),
+        };
+        match verdict {
+            FindingVerdict::Step => {
+                return harmless(
+                    "came all at once and stays",
+                    "something was loaded, or load moved in, between two snapshots; nothing was added before or after",
+                    "none needed if that was expected; find out what happened at that time if it was not",
+                );
+            }
+            FindingVerdict::Plateauing => {
+                return harmless(
+                    "grew and levels off",
+                    "it fills up and stops: a cache, a pool, or a start-up that ends",
+                    "none needed if its full size fits the limit; give it a smaller bound if it does not",
+                );
+            }
+            FindingVerdict::Sawtooth => {
+                return harmless(
+                    "comes and goes",
+                    "what is allocated is given back again: batches, bursts, buffers between two flushes",
+                    "none needed if the peaks fit the limit; smaller batches lower them if they do not",
+                );
+            }
+            _ => {}
+        }
         Self {
             title: format!("Memory allocated under {who} grows"),
             why: "no pattern of the catalogue fits; a heap profile shows who allocated the memory, not who keeps it".to_owned(),
@@ -52,15 +90,21 @@ pub(super) fn of_heap(
     growth: &FindingGrowth,
 ) -> Vec<String> {
     let mut said = Vec::new();
+    said.extend(of_warm_up(case, reading));
     let blocks: Vec<String> = reading
         .blocks
         .iter()
         .map(|block| signed_size(block.change))
         .collect();
     let blocks = blocks.join(", ");
+    let weakest = reading.blocks.iter().map(|block| block.p_value);
+    let weakest = p_value(weakest.fold(0.0, f64::max));
     match reading.shape {
+        Shape::Sustained if case.history.sampler().is_none() => {
+            said.push(format!("grew in every third of the window: {blocks}"));
+        }
         Shape::Sustained => said.push(format!(
-            "grew in every third of the window: {blocks} (each beyond noise at 5 %)"
+            "grew in every third of the window: {blocks} (p {weakest} in the weakest)"
         )),
         Shape::Step => said.push(format!(
             "{:.0} % of the growth fell into one interval of {}: a step, not a slope",
@@ -75,7 +119,7 @@ pub(super) fn of_heap(
             "the growth levels off: {blocks} in the thirds of the window"
         )),
         Shape::Open if !blocks.is_empty() => said.push(format!(
-            "{}thirds of the window grew by {blocks}: not yet a steady slope",
+            "{}thirds of the window grew by {blocks} (p {weakest} in the weakest): not yet a steady slope",
             if parts.crowd_shape.is_some() {
                 "of the heap alone the "
             } else {
@@ -83,6 +127,9 @@ pub(super) fn of_heap(
             }
         )),
         Shape::Open => {}
+    }
+    if matches!(reading.shape, Shape::Sustained | Shape::Open) {
+        said.extend(of_scatter(reading, growth));
     }
     if let Some(p) = growth.p_value {
         let tests = case.tested.tests;
@@ -110,6 +157,48 @@ pub(super) fn of_heap(
         ));
     }
     said
+}
+
+/// The warm-up that the thirds leave out.
+fn of_warm_up(case: &Case, reading: &ShapeReading) -> Option<String> {
+    let end = reading.warm_up_ends?;
+    let long = case.history.seconds().map_or_else(
+        || format!("the first {end} intervals"),
+        |seconds| format!("the first {}", duration(seconds[end])),
+    );
+    Some(format!(
+        "{long} are a warm-up, at least four times as steep as what follows; the thirds are those of the rest"
+    ))
+}
+
+/// Load that swings, and odd snapshots.
+fn of_scatter(reading: &ShapeReading, growth: &FindingGrowth) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Some(dispersion) = reading.dispersion.filter(|d| *d >= NOTABLE_DISPERSION) {
+        said.push(format!(
+            "the changes scatter {dispersion:.1} times as much as sampling explains (load that swings); the test of each third allows for it"
+        ));
+    }
+    if let (Some(median), Some(mean)) = (growth.median_bytes_per_hour, growth.bytes_per_hour)
+        && (median - mean).abs() > NOTABLE_SKEW * mean.abs()
+    {
+        said.push(format!(
+            "the median slope between all pairs of snapshots is {}/h: a few snapshots make up much of the growth from first to last",
+            signed_size(median)
+        ));
+    }
+    said
+}
+
+/// The same sites in other runs.
+pub(super) fn of_other_runs(others: &OtherRuns) -> String {
+    let pooled = others.pooled_p_value.map_or_else(String::new, |p| {
+        format!("; all runs pooled: p {}", p_value(p))
+    });
+    format!(
+        "in {} of {} other runs (pods, or before a restart) the same sites grew beyond noise, in {} of them in every third{pooled}",
+        others.grew, others.runs, others.sustained
+    )
 }
 
 /// Evidence from the goroutines.

@@ -174,9 +174,15 @@ pub fn read_growth(counts: &[u64], seconds: Option<&[f64]>) -> Option<ShapeReadi
     }
     let values: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
     let all: Vec<usize> = (0..values.len()).collect();
-    Some(read_shape(&values, seconds, &all, |from, to| BlockTest {
-        is_significant: values[to] > values[from],
-        sd: 0.0,
+    Some(read_shape(&values, seconds, &all, |from, to| {
+        let change = values[to] - values[from];
+        BlockTest {
+            p_value: if change > 0.0 { 0.0 } else { 1.0 },
+            // The count is exact; when goroutines start and end is a matter of load (Poisson).
+            sd: change.abs().sqrt(),
+            variance: 0.0,
+            is_loose: false,
+        }
     }))
 }
 

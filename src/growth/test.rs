@@ -2,7 +2,10 @@
 //!
 //! Knows numbers only.
 
-use statrs::function::{erf::erfc, factorial::ln_binomial};
+use statrs::function::{
+    erf::{erfc, erfc_inv},
+    factorial::ln_binomial,
+};
 
 /// Beyond this many trials the normal tail replaces the sum; it errs on the high side.
 const LARGE_TRIALS: u64 = 1_000_000;
@@ -10,6 +13,11 @@ const LARGE_TRIALS: u64 = 1_000_000;
 /// P[Z ≥ z] of a standard normal variable. Relative error below 10⁻⁹ down to 10⁻³⁰⁰.
 pub fn normal_upper_tail(z: f64) -> f64 {
     0.5 * erfc(z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// The z whose [`normal_upper_tail`] is `p`; infinite at 0 and 1.
+pub fn normal_quantile(p: f64) -> f64 {
+    std::f64::consts::SQRT_2 * erfc_inv(2.0 * p)
 }
 
 /// P[Bin(m, ½) ≥ k]: the one-sided sign test. Relative error below 10⁻⁸, also far out.
@@ -256,6 +264,9 @@ mod tests {
     #[test]
     fn normal_tail() {
         assert_relative(normal_upper_tail(0.0), 0.5, 1e-14);
+        assert_relative(normal_quantile(0.05), 1.644_853_626_951, 1e-9);
+        assert_eq!(normal_quantile(0.0), f64::INFINITY);
+        assert_eq!(normal_quantile(1.0), f64::NEG_INFINITY);
         assert_relative(normal_upper_tail(1.959_963_984_540_054), 0.025, 1e-9);
         assert_relative(normal_upper_tail(10.0), 7.619_853_024_160_527e-24, 1e-9);
         assert_relative(normal_upper_tail(37.0), 5.725_571_222_524_577e-300, 1e-9);

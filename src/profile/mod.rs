@@ -59,7 +59,7 @@ pub enum ProfileFile {
     },
     /// A goroutine profile in any of its three forms.
     Goroutines(GoroutineProfile),
-    /// A bare MemStats trailer.
+    /// Memory figures alone: a bare MemStats trailer, a page of metrics, cgroup files.
     Memory(Box<MemoryStats>),
 }
 
@@ -151,7 +151,7 @@ impl WalkedProfile {
             Stage::Text(bytes, Form::HeapText) => legacy::decode(&bytes, symbols)?,
             Stage::Text(bytes, Form::GoroutineText) => goroutine::decode_grouped(&bytes, symbols)?,
             Stage::Text(bytes, Form::GoroutineDump) => goroutine::decode_dump(&bytes, symbols)?,
-            Stage::Text(bytes, Form::MemStatsText | Form::PprofProto) => memory::decode(&bytes)?,
+            Stage::Text(bytes, form) => memory::decode(&bytes, form)?,
         };
         match &mut file {
             ProfileFile::Heap { heap, .. } => {

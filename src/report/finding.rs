@@ -40,6 +40,10 @@ pub(super) fn print_finding(printer: &mut Printer, finding: &Finding) {
             sentence,
         );
     }
+    for (number, sentence) in finding.would_change.iter().enumerate() {
+        let label = if number == 0 { "but" } else { "" };
+        printer.labelled(INDENT, LABEL, label, sentence);
+    }
     printer.labelled(INDENT, LABEL, "why", &finding.why);
     printer.labelled(INDENT, LABEL, "fix", &finding.fix);
     if let Some(other) = &finding.also_matches {

@@ -13,6 +13,7 @@ mod explain;
 mod finding;
 mod identity;
 mod json;
+mod memory;
 mod names;
 mod printer;
 mod rows;

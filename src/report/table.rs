@@ -3,15 +3,14 @@
 use super::Layout;
 use super::finding::print_finding;
 use super::identity;
+use super::memory::{print_memory, print_not_a_leak};
 use super::printer::{Printer, Role, Span};
 use super::sparkline::sparkline;
 use super::units::{
     count, counted, duration, from_to_with_errors, hours, hours_from_to, period,
     rate_with_interval, size, size_with_error,
 };
-use crate::diagnosis::{
-    Diagnosis, Finding, FindingVerdict, Forecast, Input, MemoryBreakdown, Verdict,
-};
+use crate::diagnosis::{Diagnosis, Finding, FindingVerdict, Forecast, Input, Verdict};
 
 /// Columns of a label.
 const LABEL: usize = 12;
@@ -232,62 +231,38 @@ fn noise(diagnosis: &Diagnosis) -> Option<String> {
 
 fn limit(forecast: &Forecast) -> Option<String> {
     let limit = size(forecast.limit_bytes? as f64);
+    let limit = match forecast.limit_from {
+        Some("cgroup") => format!("{limit} of the control group"),
+        _ => limit,
+    };
+    let held = forecast
+        .held_bytes
+        .map_or_else(String::new, |held| format!(" ({} now)", size(held as f64)));
     Some(
         match (
             forecast.earliest_hours,
             forecast.latest_hours,
             &forecast.reason,
         ) {
-            (_, _, Some(reason)) => format!("{limit}: {reason}"),
+            (_, _, Some(reason)) => format!("{limit}{held}: {reason}"),
+            (Some(0.0), Some(latest), None) => {
+                format!("{limit} reached within {}{held}", hours(latest))
+            }
             (Some(earliest), Some(latest), None) => {
-                format!("{limit} reached in {}", hours_from_to(earliest, latest))
+                format!(
+                    "{limit} reached in {}{held}",
+                    hours_from_to(earliest, latest)
+                )
             }
             (Some(earliest), None, None) => {
-                format!("{limit} reached in {} at the earliest", hours(earliest))
+                format!(
+                    "{limit} reached in {} at the earliest{held}",
+                    hours(earliest)
+                )
             }
             (None, ..) => format!("{limit}: no forecast"),
         },
     )
-}
-
-fn print_not_a_leak(printer: &mut Printer, diagnosis: &Diagnosis) {
-    if diagnosis.not_a_leak.is_empty() {
-        return;
-    }
-    printer.gap();
-    printer.line(0, &[Span::new(Role::Note, "NOT A LEAK OF THE HEAP")]);
-    for entry in &diagnosis.not_a_leak {
-        let text = match entry.bytes {
-            Some(bytes) => format!("{} ({}): {}", entry.name, size(bytes), entry.text),
-            None => format!("{}: {}", entry.name, entry.text),
-        };
-        printer.paragraph(Role::Plain, 6, &text);
-    }
-}
-
-fn print_memory(printer: &mut Printer, memory: &MemoryBreakdown) {
-    let unsigned = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
-    let parts: Vec<String> = [
-        (
-            "in use by the profile",
-            memory.profile_inuse.map(|bytes| bytes as f64),
-        ),
-        ("live or unswept", unsigned(memory.heap_alloc)),
-        ("spans in use", unsigned(memory.heap_inuse)),
-        ("idle but kept", unsigned(memory.heap_idle_kept)),
-        ("given back", unsigned(memory.heap_released)),
-        ("stacks", unsigned(memory.stacks)),
-        ("runtime", unsigned(memory.runtime)),
-        ("from the system", unsigned(memory.sys)),
-        ("peak resident", unsigned(memory.max_rss)),
-    ]
-    .into_iter()
-    .filter_map(|(what, bytes)| Some(format!("{what} {}", size(bytes?))))
-    .collect();
-    if !parts.is_empty() {
-        printer.gap();
-        printer.labelled(0, LABEL, "memory", &parts.join(", "));
-    }
 }
 
 /// Sentences under one label, each on a line of its own.

@@ -5,12 +5,14 @@
 
 mod align;
 mod class;
+mod declared;
 mod names;
 mod stacks;
 mod tiers;
 
 pub use align::{Aligned, Bucket, BucketValues};
 pub use class::{Classifier, FrameClass};
+pub use declared::declared_name;
 pub use names::canonical_name;
 pub use stacks::{CanonId, SiteIndex};
 pub use tiers::{

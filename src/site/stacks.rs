@@ -1,5 +1,7 @@
 //! What is known of every function and stack of a series, worked out once.
 
+use super::declared::has_receiver;
+use super::names::package_of;
 use super::{Classifier, FrameClass, canonical_name};
 use crate::profile::{Frame, FunctionId, StackId, SymbolTable};
 use hashbrown::HashMap;
@@ -88,6 +90,16 @@ impl<'a> SiteIndex<'a> {
     /// Whether a function allocates for its caller and never takes the blame alone.
     pub fn is_transparent(&self, function: FunctionId) -> bool {
         self.functions[function.index()].is_transparent
+    }
+
+    /// Whether a function can keep what it makes in a receiver of its own.
+    pub fn has_receiver(&self, canon: CanonId) -> bool {
+        has_receiver(self.name(canon))
+    }
+
+    /// The import path of a function's package, canonical; empty if there is none.
+    pub fn package(&self, canon: CanonId) -> &str {
+        package_of(self.name(canon))
     }
 
     /// Frames of a stack, leaf first.

@@ -380,6 +380,13 @@ impl SourceKind {
     }
 }
 
+/// Seconds from the last collection that the figures know of to the snapshot's own clock; 0 when
+/// either is unknown (a control group has no clock).
+fn seconds_apart(snapshot: &Snapshot, memory: &MemoryStats) -> i64 {
+    let clocks = snapshot.taken_at.zip(memory.last_gc_nanos);
+    clocks.map_or(0, |(taken, gc)| taken.saturating_sub(gc) / 1_000_000_000)
+}
+
 /// The files of one moment.
 #[derive(Default)]
 struct Moment {
@@ -434,36 +441,32 @@ impl Moment {
                 }),
             }
         }
+        // The first value of a figure stays: an order that no argument list can change.
+        self.memories.sort_by(|a, b| a.0.cmp(&b.0));
         for (source, memory) in self.memories {
-            match snapshots
-                .iter_mut()
-                .find(|s| joinable && s.memory.is_none())
-            {
-                Some(snapshot) => {
-                    let apart = snapshot
-                        .taken_at
-                        .zip(memory.last_gc_nanos)
-                        .map_or(0, |(taken, gc)| taken.saturating_sub(gc) / 1_000_000_000);
-                    if snapshot.heap.is_some() && !MEMORY_WINDOW_SECONDS.contains(&apart) {
-                        series.warnings.push(SeriesWarning::MemoryOfAnotherMoment {
-                            source_name: source,
-                            seconds: apart,
-                        });
-                        continue;
-                    }
-                    snapshot.taken_at = snapshot.taken_at.or(memory.last_gc_nanos);
-                    snapshot.sources.push(SourceKind::Memory.of(source));
-                    snapshot.memory = Some(memory);
-                }
-                None if joinable => snapshots.push(Snapshot {
-                    sources: vec![SourceKind::Memory.of(source)],
-                    taken_at: memory.last_gc_nanos,
-                    memory: Some(memory),
-                    ..Snapshot::default()
-                }),
-                None => series.warnings.push(SeriesWarning::Unjoined {
+            if !joinable {
+                series.warnings.push(SeriesWarning::Unjoined {
                     source_name: source,
-                }),
+                });
+                continue;
+            }
+            if snapshots.is_empty() {
+                snapshots.push(Snapshot::default());
+            }
+            let snapshot = &mut snapshots[0];
+            let apart = seconds_apart(snapshot, &memory);
+            if snapshot.heap.is_some() && !MEMORY_WINDOW_SECONDS.contains(&apart) {
+                series.warnings.push(SeriesWarning::MemoryOfAnotherMoment {
+                    source_name: source,
+                    seconds: apart,
+                });
+                continue;
+            }
+            snapshot.taken_at = snapshot.taken_at.or(memory.last_gc_nanos);
+            snapshot.sources.push(SourceKind::Memory.of(source));
+            match &mut snapshot.memory {
+                Some(known) => known.fill_from(&memory),
+                None => snapshot.memory = Some(memory),
             }
         }
         series.snapshots.append(&mut snapshots);

@@ -11,6 +11,10 @@ const KIND_WORDS: &[&str] = &[
     "memory",
     "memstats",
     "mem",
+    "metrics",
+    "prom",
+    "cgroup",
+    "stat",
     "debug1",
     "debug2",
     "pb",
@@ -80,6 +84,15 @@ mod tests {
             ),
             ("heap-03.out", "goroutine-03.txt"),
             ("api_heap_1.prof", "api_memstats_1.txt"),
+            (
+                "20261130T093000Z.heap.pb.gz",
+                "20261130T093000Z.metrics.txt.gz",
+            ),
+            (
+                "20261130T093000Z.memory.txt.gz",
+                "20261130T093000Z.cgroup.txt.gz",
+            ),
+            ("heap-03.out", "memory-03.stat"),
         ] {
             assert_eq!(stem_of(a), stem_of(b));
         }

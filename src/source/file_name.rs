@@ -19,6 +19,8 @@ const PROFILE_WORDS: &[&str] = &[
     "goroutines",
     "memstats",
     "memory",
+    "metrics",
+    "cgroup",
     "pprof",
     "prof",
     "profile",
@@ -69,6 +71,8 @@ mod tests {
             "mem.prof",
             "HEAP.TXT",
             "1.memory.txt.gz",
+            "1.metrics.txt.gz",
+            "1.cgroup.txt.gz",
         ] {
             assert!(looks_like_profile(Path::new(name)), "{name}");
         }

@@ -300,6 +300,13 @@ fn seeds() -> Vec<Vec<u8>> {
     let crowd = Pprof::of_types(&[("goroutine", "count")], ("goroutine", "count"), 1);
     let grouped = "goroutine profile: total 3\n2 @ 0x47dc8e 0x4158ee\n\
         #\t0x47dc8d\tmain.wait+0x17\t/m.go:17\n\n1 @ 0x47dc8e\n";
+    let metrics = "# TYPE go_memstats_sys_bytes gauge\ngo_memstats_sys_bytes 9e+07\n\
+        go_memstats_heap_released_bytes{job=\"a\"} 1e+06\ngo_memstats_heap_inuse_bytes 5e+07\n\
+        go_memstats_heap_alloc_bytes 4e+07\ngo_memstats_heap_idle_bytes 3e+07\n\
+        go_memstats_next_gc_bytes 8e+07\ngo_memstats_last_gc_time_seconds 1.79e+09\n\
+        go_gc_gogc_percent 100\nprocess_resident_memory_bytes 1.2e+08\n";
+    let cgroup = "memory.current 90000000\nmemory.max 200000000\nanon 60000000\nfile 20000000\n\
+        inactive_file 10000000\n";
     let jemalloc = "heap_v2/524288\n  t*: 1: 2 [0: 0]\n@ 0x1 0x2\n  t*: 1: 2 [0: 0]\n";
     vec![
         sound().raw(),
@@ -308,6 +315,8 @@ fn seeds() -> Vec<Vec<u8>> {
         crowd.row("main.wait < main.main", None, &[7]).raw(),
         heap_text(0, 50).into_bytes(),
         memory_text(0, 1 << 20).into_bytes(),
+        metrics.into(),
+        cgroup.into(),
         goroutine_dump("main.wait", 3).into_bytes(),
         grouped.into(),
         jemalloc.into(),

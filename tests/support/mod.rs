@@ -1,11 +1,16 @@
 //! What the tests of the binary share.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
+mod case;
 pub mod profiles;
+pub mod random;
+pub mod series;
+pub mod thinning;
+
+pub use case::{Case, cases};
 
 use assert_cmd::Command;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -53,74 +58,4 @@ pub fn public_profiles() -> Option<PathBuf> {
     }
     skipped("the public profiles are not beside the project");
     None
-}
-
-/// A labelled series.
-pub struct Case {
-    pub name: String,
-    pub dir: PathBuf,
-    pub label: String,
-    pub pattern: Option<String>,
-    pub culprit: Option<String>,
-    /// Growth of the live heap by the program's own figures, bytes per hour.
-    pub rate: [f64; 2],
-}
-
-impl Case {
-    /// The stems of its snapshots in time order.
-    pub fn stems(&self) -> Vec<String> {
-        let mut stems = BTreeSet::new();
-        for entry in self.dir.read_dir().unwrap().map(Result::unwrap) {
-            let name = entry.file_name().into_string().unwrap();
-            if let Some(stem) = name.strip_suffix(".heap.pb.gz") {
-                stems.insert(stem.to_owned());
-            }
-        }
-        stems.into_iter().collect()
-    }
-
-    /// The files of some of its snapshots.
-    pub fn part(&self, stems: &[String]) -> Vec<PathBuf> {
-        let kinds = ["heap.pb.gz", "memory.txt.gz", "goroutine.txt.gz"];
-        let names = stems
-            .iter()
-            .flat_map(|stem| kinds.map(|kind| format!("{stem}.{kind}")));
-        names
-            .map(|name| self.dir.join(name))
-            .filter(|path| path.exists())
-            .collect()
-    }
-}
-
-/// All labelled series of the corpus, by name.
-pub fn cases() -> Vec<Case> {
-    let corpus = project().join("fixtures/corpus");
-    let mut cases: Vec<Case> = corpus
-        .read_dir()
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|dir| dir.join("case.toml").exists())
-        .map(|dir| {
-            let text = std::fs::read_to_string(dir.join("case.toml")).unwrap();
-            let table: toml::Table = text.parse().unwrap();
-            let word = |key: &str| table.get(key).and_then(|v| v.as_str()).map(str::to_owned);
-            let number = |value: &toml::Value| {
-                value
-                    .as_float()
-                    .unwrap_or_else(|| value.as_integer().unwrap() as f64)
-            };
-            let rate = table["rate_bytes_per_hour"].as_array().unwrap();
-            Case {
-                name: dir.file_name().unwrap().to_string_lossy().into_owned(),
-                label: word("label").unwrap(),
-                pattern: word("pattern"),
-                culprit: word("culprit"),
-                rate: [number(&rate[0]), number(&rate[1])],
-                dir,
-            }
-        })
-        .collect();
-    cases.sort_by(|a, b| a.name.cmp(&b.name));
-    assert!(cases.len() >= 8, "the corpus has {} cases", cases.len());
-    cases
 }

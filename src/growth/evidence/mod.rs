@@ -56,6 +56,9 @@ pub struct Evidence {
     net: i64,
     /// Σ m over all buckets, sampled objects.
     turnover: i64,
+    /// The part of m, sampled objects, that is there because frees could have renewed a
+    /// bucket's every object.
+    renewable: i64,
     /// Largest R seen, bytes: how much can hide from the sampler.
     rate: i64,
     /// Objects for which being sampled is a matter of luck.
@@ -131,6 +134,9 @@ impl Evidence {
         let turnover = net
             .saturating_add(freed.saturating_mul(2))
             .max(net.saturating_abs());
+        if freed > 0 && freed == before.inuse {
+            self.renewable = self.renewable.saturating_add(freed.saturating_mul(2));
+        }
         self.add_change(sampler, size, net, turnover);
     }
 
@@ -200,6 +206,7 @@ impl Evidence {
     pub fn merge(&mut self, other: &Evidence) {
         self.net = self.net.saturating_add(other.net);
         self.turnover = self.turnover.saturating_add(other.turnover);
+        self.renewable = self.renewable.saturating_add(other.renewable);
         self.rate = self.rate.max(other.rate);
         self.chance.merge(&other.chance);
         if let Some(theirs) = &other.facts {
@@ -259,7 +266,14 @@ impl Evidence {
         }
     }
 
-    fn test_variance(&self) -> f64 {
+    /// Whether most of the turnover's bound stems from buckets whose every object *may* have
+    /// been renewed: the counts then say no more than those of two processes would.
+    pub fn is_loose(&self) -> bool {
+        self.renewable.saturating_mul(2) > self.turnover
+    }
+
+    /// Variance in bytes² of the change without net growth, given the turnover: Σ s²w²m.
+    pub fn test_variance(&self) -> f64 {
         let hidden = self.rate as f64 * self.facts_delta().abs();
         self.chance.test_variance.max(hidden) + self.facts_variance()
     }

@@ -22,6 +22,10 @@ pub enum Form {
     GoroutineDump,
     /// A bare `# runtime.MemStats` trailer.
     MemStatsText,
+    /// A `/metrics` page in Prometheus' text format.
+    MetricsText,
+    /// `memory.stat`, `memory.current` and `memory.max` of a control group.
+    CgroupText,
 }
 
 pub(super) fn recognise(bytes: &[u8]) -> Result<Form, ProfileError> {
@@ -47,6 +51,12 @@ pub(super) fn recognise(bytes: &[u8]) -> Result<Form, ProfileError> {
         }
         if memory::is_trailer(line.bytes) {
             return Ok(Form::MemStatsText);
+        }
+        if memory::is_metrics(line.bytes) {
+            return Ok(Form::MetricsText);
+        }
+        if memory::is_cgroup(line.bytes) {
+            return Ok(Form::CgroupText);
         }
     }
     Err(pasted::explain(text))

@@ -33,6 +33,11 @@ fn text_forms_are_recognised() {
         ),
         ("# runtime.MemStats\n# Alloc = 1\n", Form::MemStatsText),
         ("\n# HeapAlloc = 1\r\n", Form::MemStatsText),
+        ("# HELP go_goroutines x\n", Form::MetricsText),
+        ("# TYPE up gauge\nup 1\n", Form::MetricsText),
+        ("up 1\ngo_memstats_sys_bytes 2\n", Form::MetricsText),
+        ("anon 1\nfile 2\n", Form::CgroupText),
+        ("memory.current 1\r\nanon 1\r\n", Form::CgroupText),
     ] {
         check(text.as_bytes(), Ok(form));
     }
@@ -57,6 +62,7 @@ fn what_is_no_profile_is_named() {
         ),
         ("HTTP/1.1 200 OK\r\nContent-Type: x\r\n", "curl -i"),
         ("Dear diary", "a text file"),
+        ("anonymous 7\nfile not here\n", "a text file"),
         ("goroutine leaks are bad", "a text file"),
         ("threadcreate profile: total 6\n", "a threadcreate profile"),
         ("--- mutex:\ncycles/second=1\n", "a mutex profile"),

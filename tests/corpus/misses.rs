@@ -1,0 +1,133 @@
+//! What is wrong with a diagnosis, and what heapdrift is known to get wrong.
+
+use crate::judged::Judged;
+use crate::named::misnamed;
+use crate::support::Case;
+use std::collections::BTreeSet;
+
+/// What heapdrift is known to get wrong (case, kind), and why. A case stays in the corpus and keeps its
+/// label; when one of these comes right, the tests say so, and it is taken off the list.
+pub const KNOWN_MISSES: &[(&str, &str, &str)] = &[(
+    "bursty-leak",
+    "culprit",
+    "the constructor and its only caller have the same growth: the leaf-most is shown",
+)];
+
+/// What is wrong with a diagnosis: the kind and the words.
+pub type Miss = (&'static str, String);
+
+/// Kinds of miss that are settled one by one: each is listed or fails.
+pub const KINDS: &[&str] = &[
+    "verdict",
+    "pattern",
+    "culprit",
+    "false alarm",
+    "exit code",
+    "named",
+];
+
+/// Misses against the list, both ways.
+pub struct Ledger {
+    kinds: &'static [&'static str],
+    unlisted: Vec<String>,
+    seen: BTreeSet<(String, &'static str)>,
+}
+
+impl Ledger {
+    /// For misses of these kinds; the others of the list are some other test's.
+    pub fn of(kinds: &'static [&'static str]) -> Self {
+        Self {
+            kinds,
+            unlisted: Vec::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    pub fn note(&mut self, case: &Case, (kind, words): Miss) {
+        assert!(self.kinds.contains(&kind), "{kind}");
+        if is_listed(case, kind) {
+            self.seen.insert((case.name.clone(), kind));
+        } else {
+            self.unlisted
+                .push(format!("{}: {kind}: {words}", case.name));
+        }
+    }
+
+    /// Notes a miss unless something holds.
+    pub fn expect(&mut self, case: &Case, holds: bool, kind: &'static str, words: String) {
+        if !holds {
+            self.note(case, (kind, words));
+        }
+    }
+
+    /// Fails on a miss that is not listed, and on a listed one that was not seen.
+    pub fn settle(self) {
+        let of_ours = KNOWN_MISSES.iter().filter(|m| self.kinds.contains(&m.1));
+        let came_right: Vec<_> = of_ours
+            .filter(|(name, kind, _)| !self.seen.contains(&((*name).to_owned(), kind)))
+            .map(|(name, kind, _)| format!("{name}: {kind}: came right, take it off the list"))
+            .collect();
+        let wrong = [self.unlisted, came_right].concat();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+/// Whether a case is known to be missed in this way.
+pub fn is_listed(case: &Case, kind: &str) -> bool {
+    KNOWN_MISSES
+        .iter()
+        .any(|(name, listed, _)| *name == case.name && *listed == kind)
+}
+
+/// What is wrong with the diagnosis of a case.
+pub fn misjudged(judged: &Judged) -> Vec<Miss> {
+    match judged.case.is_leak() {
+        true => misread_leak(judged),
+        false => [false_alarms(judged), misnamed(judged)].concat(),
+    }
+}
+
+fn false_alarms(judged: &Judged) -> Vec<Miss> {
+    let mut wrong: Vec<Miss> = Vec::new();
+    let leaks = count(judged, |finding| finding["verdict"] == "leak");
+    if leaks > 0 {
+        wrong.push(("false alarm", format!("{leaks} findings are called a leak")));
+    }
+    if judged.code != Some(0) {
+        wrong.push(("exit code", format!("{:?}", judged.code)));
+    }
+    let patterns = count(judged, |finding| !finding["pattern"].is_null());
+    if patterns > 0 {
+        wrong.push(("pattern", format!("{patterns} findings have a pattern")));
+    }
+    wrong
+}
+
+/// Findings of which something holds.
+pub fn count(judged: &Judged, holds: impl Fn(&serde_json::Value) -> bool) -> usize {
+    judged.findings().iter().filter(|f| holds(f)).count()
+}
+
+fn misread_leak(judged: &Judged) -> Vec<Miss> {
+    let (case, first) = (&judged.case, judged.first());
+    if first.is_null() {
+        return vec![("verdict", "nothing found".to_owned())];
+    }
+    let mut wrong: Vec<Miss> = Vec::new();
+    let is_leak = judged.is_called_a_leak() && first["verdict"] == "leak" && judged.code == Some(1);
+    if !is_leak {
+        let said = format!(
+            "{}, first finding {}, exit code {:?}",
+            judged.diagnosis["verdict"], first["verdict"], judged.code
+        );
+        wrong.push(("verdict", said));
+    }
+    if first["pattern"].as_str() != case.pattern.as_deref() {
+        wrong.push(("pattern", first["pattern"].to_string()));
+    }
+    let culprit = &first["culprit"]["function"];
+    if culprit.as_str() != case.culprit.as_deref() {
+        wrong.push(("culprit", culprit.to_string()));
+    }
+    wrong
+}
