@@ -630,7 +630,7 @@ fn rows_that_are_cut_are_counted() {
 fn a_steady_report_says_what_it_could_have_missed() {
     let report = diagnosis_table(&steady(), &at(160));
     assert!(
-        report.contains("STEADY: nothing grew beyond noise in 50 min"),
+        report.contains("STEADY: nothing on the heap grew beyond noise in 50 min"),
         "{report}"
     );
     // 2.5 MiB over 3000 s is 3.0 MiB an hour.

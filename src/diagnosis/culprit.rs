@@ -74,16 +74,28 @@ pub(super) fn blame(
     buckets: &[u32],
     between: (usize, usize),
 ) -> Option<Blame> {
-    let (tallies, total) = tally(history, sites, buckets, between)?;
+    let Tallies {
+        frames: tallies,
+        owners,
+        total,
+    } = tally(history, sites, buckets, between)?;
     let largest = |tallies: &mut dyn Iterator<Item = &Tally>, of: &dyn Fn(&Tally) -> f64| {
         tallies.map(of).fold(0.0, f64::max)
     };
     let score = |tally: &Tally| tally.score(total);
     let best = largest(&mut tallies.values(), &score);
-    let mut application = tallies
+    // The application's frames that explain enough of it to be blamed before a library.
+    let application: Vec<&Tally> = tallies
         .values()
-        .filter(|tally| tally.class == FrameClass::Application);
-    let blames_application = largest(&mut application, &score) >= APPLICATION_BONUS * best;
+        .filter(|tally| tally.class == FrameClass::Application)
+        .filter(|tally| score(tally) >= APPLICATION_BONUS * best)
+        .collect();
+    // A library that many of the application's functions use alike keeps by itself, unless a
+    // frame above them all lets as little go.
+    let kept = |tallies: &mut dyn Iterator<Item = &Tally>| largest(tallies, &Tally::retention);
+    let is_plumbing = is_even(&owners)
+        && kept(&mut application.iter().copied()) < NEAR_RETENTION * kept(&mut tallies.values());
+    let blames_application = !application.is_empty() && !is_plumbing;
     let mut suspects: Vec<(CanonId, &Tally)> = tallies
         .iter()
         .filter(|(_, tally)| !blames_application || tally.class == FrameClass::Application)
@@ -122,13 +134,32 @@ fn keeper(sites: &SiteIndex, chain: &[(CanonId, &Tally)]) -> usize {
         .unwrap_or(0)
 }
 
-/// What passes through each function above a finding's growth, and all of that growth.
+/// A finding's growth by the functions above it.
+struct Tallies {
+    /// What passes through each function that can be blamed.
+    frames: HashMap<CanonId, Tally>,
+    /// Growth by the application's function nearest to it.
+    owners: HashMap<CanonId, f64>,
+    /// All of it.
+    total: f64,
+}
+
+/// Whether at least three share a growth, and none of them has half of it.
+fn is_even(shares: &HashMap<CanonId, f64>) -> bool {
+    let total: f64 = shares.values().sum();
+    let largest = shares.values().copied().fold(0.0, f64::max);
+    let sharing = shares
+        .values()
+        .filter(|growth| **growth >= EVEN_LEAST * total);
+    sharing.count() >= EVEN_CALLERS && largest < EVEN_MOST * total
+}
+
 fn tally(
     history: &History,
     sites: &SiteIndex,
     buckets: &[u32],
     between: (usize, usize),
-) -> Option<(HashMap<CanonId, Tally>, f64)> {
+) -> Option<Tallies> {
     let is_single = between.0 == between.1;
     let growth_of = |bucket: u32| {
         let (before, after) = (
@@ -142,11 +173,18 @@ fn tally(
         }
     };
     let mut tallies: HashMap<CanonId, Tally> = HashMap::new();
+    let mut owners: HashMap<CanonId, f64> = HashMap::new();
     let mut total = 0.0;
     for &bucket in buckets {
         let growth = growth_of(bucket);
         total += growth;
         let stack = history.buckets()[bucket as usize].stack;
+        let owner = sites
+            .frames(stack)
+            .find(|frame| sites.class(frame.function) == FrameClass::Application);
+        if let Some(owner) = owner {
+            *owners.entry(sites.canon(owner.function)).or_default() += growth;
+        }
         let mut seen: HashSet<CanonId> = HashSet::new();
         for (depth, frame) in sites.frames(stack).enumerate() {
             let class = sites.class(frame.function);
@@ -172,7 +210,11 @@ fn tally(
         return None;
     }
     add_the_rest(history, sites, buckets, between, &mut tallies);
-    Some((tallies, total))
+    Some(Tallies {
+        frames: tallies,
+        owners,
+        total,
+    })
 }
 
 /// Adds the steady and the allocated bytes of the whole heap through each frame. A finding's
@@ -273,7 +315,6 @@ pub(super) fn even_callers(
 ) -> Option<(usize, f64)> {
     let canon = sites.canon(blamed.function);
     let mut callers: HashMap<CanonId, f64> = HashMap::new();
-    let mut total = 0.0;
     for (stack, growth) in stacks.filter(|(_, growth)| *growth > 0.0) {
         let is_somebody = |frame: &Frame| {
             sites.canon(frame.function) != canon
@@ -286,15 +327,11 @@ pub(super) fn even_callers(
             .find(is_somebody);
         if let Some(caller) = caller {
             *callers.entry(sites.canon(caller.function)).or_default() += growth;
-            total += growth;
         }
     }
-    let sharing = callers
-        .values()
-        .filter(|growth| **growth >= EVEN_LEAST * total);
+    let total: f64 = callers.values().sum();
     let largest = callers.values().copied().fold(0.0, f64::max);
-    let count = sharing.count();
-    (count >= EVEN_CALLERS && largest < EVEN_MOST * total).then(|| (count, largest / total))
+    is_even(&callers).then(|| (callers.len(), largest / total))
 }
 
 /// Function names from the blamed frame down to the site, along the heaviest of the stacks.

@@ -7,7 +7,9 @@ use super::listing::{list_goroutines, list_sites};
 use super::sentences;
 use super::settle::would_change;
 use super::{Culprit, Finding, FindingGrowth, FindingVerdict, Unshown};
-use crate::growth::{BlockTest, History, MIN_POINTS, Shape, ShapeReading, read_shape, theil_sen};
+use crate::growth::{
+    BlockTest, Container, History, MIN_POINTS, Shape, ShapeReading, read_shape, theil_sen,
+};
 use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
 use crate::profile::Frame;
 use crate::site::{FrameClass, declared_name};
@@ -176,7 +178,7 @@ fn creators(case: &Case, parts: &Parts, culprit: &Culprit) -> Vec<String> {
 /// Reads the shape of a set of buckets over the points of a run.
 pub(super) fn shape_of(history: &History, buckets: &[u32]) -> ShapeReading {
     let values = history.series(buckets);
-    read_shape(
+    let mut reading = read_shape(
         &values,
         history.seconds(),
         history.distinct(),
@@ -197,7 +199,12 @@ pub(super) fn shape_of(history: &History, buckets: &[u32]) -> ShapeReading {
                 },
             }
         },
-    )
+    );
+    reading.container = Container::find(history, buckets);
+    if reading.container.is_some() {
+        reading.shape = Shape::Sustained;
+    }
+    reading
 }
 
 fn heap_verdict(case: &Case, reading: &ShapeReading) -> FindingVerdict {

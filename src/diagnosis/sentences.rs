@@ -4,7 +4,7 @@ use super::case::Case;
 use super::finding::Parts;
 use super::{Culprit, FindingGoroutines, FindingGrowth, FindingVerdict, OtherRuns};
 use crate::growth::{Shape, ShapeReading};
-use crate::units::{duration, signed_size};
+use crate::units::{duration, signed_size, size};
 
 /// Share of the growth below which a part of it is not worth a sentence.
 const LEAST_WORTH_SAYING: f64 = 0.01;
@@ -100,6 +100,12 @@ pub(super) fn of_heap(
     let weakest = reading.blocks.iter().map(|block| block.p_value);
     let weakest = p_value(weakest.fold(0.0, f64::max));
     match reading.shape {
+        _ if let Some(container) = reading.container => said.push(format!(
+            "one object is reallocated ever larger: {} → {}, {} times, in every third of the window; it is appended to and never cut",
+            size(container.first as f64),
+            size(container.last as f64),
+            container.enlarged,
+        )),
         Shape::Sustained if case.history.sampler().is_none() => {
             said.push(format!("grew in every third of the window: {blocks}"));
         }

@@ -8,6 +8,7 @@
 //!
 //! This module knows numbers and sites. It must not know patterns, nor what is printed.
 
+mod container;
 mod counts;
 mod crowd;
 mod detection;
@@ -20,6 +21,7 @@ mod shape;
 mod test;
 mod units;
 
+pub use container::Container;
 pub use counts::Sampler;
 pub use crowd::{Crowd, Crowds, GroupFacts, MIN_GROWTH, growth_of, is_growing, read_growth};
 pub use detection::{limit_bytes, live_interval95, objects_needed, standard_error};

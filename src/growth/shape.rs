@@ -9,6 +9,7 @@
 //! that goes on after such a warm-up is found by leaving the beginning out, at most a third
 //! of the points; the rest then has to pass the whole rule by itself.
 
+use super::Container;
 use super::scatter::{Scatter, theil_sen};
 use super::test::{normal_quantile, normal_upper_tail};
 
@@ -92,6 +93,9 @@ pub struct ShapeReading {
     pub dispersion: Option<f64>,
     /// The point at which a warm-up that is left out ends.
     pub warm_up_ends: Option<usize>,
+    /// One object that was reallocated ever larger, if that is what grew: then its persistence
+    /// makes the growth [`Shape::Sustained`].
+    pub container: Option<Container>,
 }
 
 /// What a change between two points is worth.
@@ -173,6 +177,7 @@ impl Window<'_> {
             },
             dispersion: None,
             warm_up_ends: None,
+            container: None,
         };
         if reading.draw_down > MAX_DRAW_DOWN {
             reading.shape = Shape::Sawtooth;

@@ -5,6 +5,7 @@ use super::finding::print_finding;
 use super::identity;
 use super::memory::{print_memory, print_not_a_leak};
 use super::printer::{Printer, Role, Span};
+use super::sanitize::sanitize;
 use super::sparkline::sparkline;
 use super::units::{
     count, counted, duration, from_to_with_errors, hours, hours_from_to, period,
@@ -137,7 +138,10 @@ fn answer(diagnosis: &Diagnosis) -> String {
             what_grows(diagnosis)
         ),
         Verdict::Steady if diagnosis.findings.is_empty() => {
-            format!("nothing grew beyond noise{window}")
+            format!(
+                "nothing on the heap grew beyond noise{window}{}",
+                see_below(diagnosis)
+            )
         }
         Verdict::Steady => format!("nothing grows without end{window}; see below for what moved"),
         Verdict::Shrinking => format!("the heap fell beyond noise{window}"),
@@ -149,6 +153,19 @@ fn answer(diagnosis: &Diagnosis) -> String {
             }
         }
         Verdict::Undecided => "memory moved, but these snapshots do not settle how".to_owned(),
+    }
+}
+
+/// Names that the answer refers to.
+const MAX_NAMED: usize = 3;
+
+/// `; see native-memory below`: what holds or moved memory though nothing leaks.
+fn see_below(diagnosis: &Diagnosis) -> String {
+    let names = diagnosis.not_a_leak.iter().map(|entry| entry.name.as_str());
+    let names: Vec<_> = names.take(MAX_NAMED).map(sanitize).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!("; see {} below", names.join(", ")),
     }
 }
 

@@ -342,8 +342,9 @@ impl Evidence {
         let mut at_least = 1.0;
         for k in 0..=trials {
             let left = facts.delta - k as f64 * unit;
-            // With sizes mixed, a part of the last object is enough to cancel the rest.
-            let left = if !self.chance.present && left < unit * (1.0 - 1e-9) {
+            // With sizes mixed, a part of the last missed object is enough to cancel the rest.
+            let is_cancelled = k > 0 && left < unit * (1.0 - 1e-9);
+            let left = if !self.chance.present && is_cancelled {
                 0.0
             } else {
                 left
