@@ -17,6 +17,15 @@ pub fn size(bytes: f64) -> String {
     format!("{value:.1} TiB")
 }
 
+/// A sampling period, which is nearly always a round figure: `512 KiB`.
+pub fn period(bytes: i64) -> String {
+    let text = size(bytes as f64);
+    match bytes % 1024 {
+        0 => text.replace(".0 ", " "),
+        _ => text,
+    }
+}
+
 /// A change, always with its sign: `+11.4 MiB`.
 pub fn signed_size(bytes: f64) -> String {
     let text = size(bytes.abs());

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("profile", &[]),
-    ("snapshot", &["profile"]),
+    ("snapshot", &["profile", "units"]),
     ("site", &["profile", "snapshot"]),
     ("growth", &["profile", "snapshot", "site"]),
     (

@@ -170,6 +170,7 @@ fn leak() -> Diagnosis {
             latest_hours: Some(38.0),
             reason: None,
         },
+        identity: Some(identity()),
         warnings: vec![
             "captures/x.heap.pb.gz is left out: the file is empty; fetch it again".into(),
         ],
@@ -232,6 +233,7 @@ fn memory() -> MemoryBreakdown {
 /// One snapshot with one suspect; whatever can be missing is missing.
 fn single() -> Diagnosis {
     let mut diagnosis = leak();
+    diagnosis.identity = None;
     diagnosis.verdict = Verdict::Undecided;
     diagnosis.series = SeriesSummary {
         snapshots: 1,
@@ -297,7 +299,41 @@ fn steady() -> Diagnosis {
         reason: Some("no memory limit was given".into()),
         ..Forecast::default()
     };
+    diagnosis.identity = None;
     diagnosis
+}
+
+fn identity() -> Identity {
+    let tier = |tier, share| IdentityTier {
+        tier,
+        share,
+        before_share: share,
+        after_share: share,
+    };
+    Identity {
+        is_other_build: true,
+        builds: ["b4f3a2c1".into(), "unknown".into()],
+        before: "1.heap.pb.gz".into(),
+        after: "2.heap.pb.gz".into(),
+        tiers: vec![
+            tier(Tier::SameLines, 0.81),
+            tier(Tier::SameOffsets, 0.0),
+            tier(Tier::SameNames, 0.12),
+            tier(Tier::Moved, 0.05),
+            tier(Tier::SamePackage, 0.0),
+        ],
+        unmatched: IdentityShares {
+            share: 0.02,
+            before_share: 0.01,
+            after_share: 0.03,
+        },
+        moves: vec![IdentityMove {
+            from: "example.com/shop/internal/store.(*Old).Put".into(),
+            to: "main.(*New).Put".into(),
+            bytes: mib(3.0),
+        }],
+        moves_unshown: Unshown::default(),
+    }
 }
 
 fn diff() -> Diff {
@@ -313,6 +349,7 @@ fn diff() -> Diff {
         delta_objects: objects,
         p_value: Some(0.001),
         verdict,
+        moved_from: None,
     };
     let side = |source: &str, minute, size| DiffSide {
         source: source.into(),
@@ -339,6 +376,10 @@ fn diff() -> Diff {
                 RowVerdict::Grew,
             ),
             row("main.load", 6.0, 0.0, -1536, RowVerdict::Shrank),
+            DiffRow {
+                moved_from: Some("example.com/shop/internal/store.(*Old).Put".into()),
+                ..row("main.(*New).Put", 3.0, 3.1, 12, RowVerdict::Moved)
+            },
             row("bytes.growSlice", 1.0, 2.0, 256, RowVerdict::WithinNoise),
             DiffRow {
                 file: None,
@@ -353,6 +394,7 @@ fn diff() -> Diff {
             rows: 12,
             bytes: 3.4 * MIB,
         },
+        identity: Some(identity()),
         warnings: vec![
             "the snapshots come from 2 different builds; sites are matched by name".into(),
         ],
@@ -565,11 +607,11 @@ fn the_schemas_are_strict() {
 fn rows_that_are_cut_are_counted() {
     let mut diff = diff();
     cut_diff(&mut diff, 1);
-    // 12 rows before; −6.0, +1.0 and +0.5 MiB come to them.
-    assert_eq!((diff.rows.len(), diff.unshown.rows), (1, 15));
-    assert!((diff.unshown.bytes - (3.4 - 6.0 + 1.0 + 0.5) * MIB).abs() < 10.0);
+    // 12 rows before; −6.0, +0.1, +1.0 and +0.5 MiB come to them.
+    assert_eq!((diff.rows.len(), diff.unshown.rows), (1, 16));
+    assert!((diff.unshown.bytes - (3.4 - 6.0 + 0.1 + 1.0 + 0.5) * MIB).abs() < 10.0);
     cut_diff(&mut diff, usize::MAX);
-    assert_eq!((diff.rows.len(), diff.unshown.rows), (1, 15));
+    assert_eq!((diff.rows.len(), diff.unshown.rows), (1, 16));
     let mut top = top();
     cut_top(&mut top, 0);
     assert_eq!(

@@ -1,24 +1,29 @@
 //! The site table of two snapshots.
 
 use super::case::FrameName;
+use super::identity::{Comparable, comparable_pair, matched};
 use super::summary::written_time;
 use super::{
-    Diff, DiffRow, DiffSide, DiffTotal, NotComparable, RowVerdict, SCHEMA_VERSION, Unshown,
-    comparable_columns, points, strangers,
+    Diff, DiffRow, DiffSide, DiffTotal, Identity, NotComparable, RowVerdict, SCHEMA_VERSION, Tier,
+    Unshown, points, strangers,
 };
 use crate::growth::{
     Evidence, FALSE_DISCOVERY_RATE, History, benjamini_hochberg, binomial_upper_tail, limit_bytes,
     normal_upper_tail, objects_needed,
 };
-use crate::profile::{Frame, FrameId, SymbolTable};
-use crate::site::{Classifier, SiteIndex};
-use crate::snapshot::{Series, Snapshot};
+use crate::profile::{Frame, FrameId, FunctionId, SymbolTable};
+use crate::site::{Bucket, Classifier, SiteIndex};
+use crate::snapshot::{OtherProcess, Run, Series, SeriesWarning, Snapshot, differs};
+use hashbrown::HashMap;
 use rayon::prelude::*;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-/// Compares the two heap profiles of a series, each row at its leaf frame.
+/// Compares the two heap profiles of a series, each row at its leaf frame. Two builds are
+/// compared as independent samples, with their sites matched by name.
 ///
 /// # Errors
-/// Fewer than two heap profiles, or two that are not of one process.
+/// Fewer than two heap profiles, or two of one build that are not of one process.
 pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
     let with_heap: Vec<usize> = (0..series.snapshots.len())
         .filter(|&index| series.snapshots[index].heap.is_some())
@@ -29,29 +34,57 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
             found: with_heap.len(),
         });
     };
-    let run = series
-        .runs
-        .iter()
-        .find(|run| run.snapshots.contains(first) && run.snapshots.contains(second));
-    let Some(run) = run else {
-        return Err(strangers(series, *first, *second));
+    let (before, after) = (&series.snapshots[*first], &series.snapshots[*second]);
+    let cause = differs(&series.symbols, before, after);
+    let is_both = |run: &&Run| run.snapshots.contains(first) && run.snapshots.contains(second);
+    let run = match (series.runs.iter().find(is_both), cause) {
+        (Some(run), _) => run.clone(),
+        (None, Some(cause)) if cause.is_other_build() => Run {
+            snapshots: vec![*first, *second],
+            is_one_process: false,
+        },
+        _ => return Err(strangers(series, *first, *second)),
     };
-    let columns = comparable_columns(series, run, || {
-        SiteIndex::new(&series.symbols, &Classifier::default()).stacks_by_name()
-    });
-    let history = History::new(&points(series, run, &columns), run.is_one_process);
-    let keyed = group_by_leaf(&history, &series.symbols);
+    let is_one_process = matches!(cause, None | Some(OtherProcess::RateChanged { .. }));
+    let matched = match is_one_process {
+        true => None,
+        false => {
+            let sites = SiteIndex::new(&series.symbols, &Classifier::default());
+            matched(series, &sites, *first, *second)
+        }
+    };
+    let (identity, comparison) = matched.unzip();
+    if let Some(identity) = identity.as_ref().filter(|_| !series.runs.contains(&run)) {
+        refuse_other_program(identity, [before, after])?;
+    }
+    let heaps = [before, after].map(|snapshot| snapshot.heap.as_ref());
+    let Comparable {
+        columns,
+        symbols,
+        moved,
+    } = match (heaps, &comparison) {
+        ([Some(one), Some(other)], Some(comparison)) => {
+            comparable_pair(series, [one, other], comparison)
+        }
+        _ => Comparable {
+            columns: heaps
+                .into_iter()
+                .flatten()
+                .map(|heap| Cow::Borrowed(&heap.columns))
+                .collect(),
+            symbols: Cow::Borrowed(&series.symbols),
+            moved: HashMap::new(),
+        },
+    };
+    let history = History::new(&points(series, &run, &columns), run.is_one_process);
+    let keyed = group_by_leaf(&history, &symbols);
     let (evidence, mut rows): (Vec<Option<Evidence>>, Vec<DiffRow>) = keyed
         .par_iter()
         .map(|(frame, numbers)| {
             let evidence = history.evidence(numbers, 0, 1);
-            let row = write_row(
-                &history,
-                &series.symbols,
-                *frame,
-                numbers,
-                evidence.as_ref(),
-            );
+            let mut row = write_row(&history, &symbols, *frame, numbers, evidence.as_ref());
+            let keys = numbers.iter().map(|&n| history.buckets()[n as usize]);
+            row.moved_from = origin_of(&row, keys, &moved, &symbols);
             (evidence, row)
         })
         .unzip();
@@ -70,13 +103,15 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
             total.merge(row);
             total
         });
-    let (before, after) = (&series.snapshots[*first], &series.snapshots[*second]);
     Ok(Diff {
         schema_version: SCHEMA_VERSION,
         total: DiffTotal {
             delta_bytes: rows.iter().map(|row| row.delta_bytes).sum(),
             sd_bytes: history.sampler().map(|_| total.sd_bytes()),
-            seconds: history.seconds().map(|seconds| seconds[1]),
+            seconds: history
+                .seconds()
+                .map(|seconds| seconds[1])
+                .filter(|seconds| *seconds >= 0.0),
             detection_limit_bytes: history.sampler().map(|sampler| {
                 limit_bytes(sampler, objects_needed(FALSE_DISCOVERY_RATE, tests.max(1)))
             }),
@@ -85,8 +120,89 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
         after: write_side(after),
         rows,
         unshown: Unshown::default(),
-        warnings: series.warnings.iter().map(ToString::to_string).collect(),
+        identity,
+        warnings: warnings(series, &run, cause),
     })
+}
+
+/// Of heaps of two builds of one program at least so much is at sites of both.
+const MIN_SHARED: f64 = 0.1;
+/// Of those whose binaries have different names.
+const MIN_SHARED_OF_OTHER_NAME: f64 = 0.5;
+
+/// Refuses two heaps that have next to nothing in common: other programs, not other builds.
+fn refuse_other_program(
+    identity: &Identity,
+    snapshots: [&Snapshot; 2],
+) -> Result<(), NotComparable> {
+    let binaries = snapshots.map(|snapshot| {
+        let heap = snapshot.heap.as_ref();
+        heap.map_or_else(String::new, |heap| heap.binary.clone())
+    });
+    let have_other_names =
+        binaries.iter().all(|name| !name.is_empty()) && binaries[0] != binaries[1];
+    let least = match have_other_names {
+        true => MIN_SHARED_OF_OTHER_NAME,
+        false => MIN_SHARED,
+    };
+    let matched = identity
+        .tiers
+        .iter()
+        .filter(|tier| tier.tier != Tier::SamePackage);
+    let shared: f64 = matched.map(|tier| tier.share).sum();
+    let is_empty = snapshots.iter().any(|snapshot| {
+        let heap = snapshot.heap.as_ref();
+        heap.is_none_or(|heap| heap.inuse_bytes() <= 0)
+    });
+    if is_empty || shared >= least {
+        return Ok(());
+    }
+    Err(NotComparable::OtherProgram {
+        before: identity.before.clone(),
+        after: identity.after.clone(),
+        percent: (shared * 100.0) as u32,
+    })
+}
+
+/// The series' own; of two builds that nobody forced, what becomes of them here.
+fn warnings(series: &Series, run: &Run, cause: Option<OtherProcess>) -> Vec<String> {
+    let is_forced = series.runs.contains(run);
+    let kept = series
+        .warnings
+        .iter()
+        .filter(|warning| is_forced || !warning.is_about_processes());
+    let mut warnings: Vec<String> = kept.map(ToString::to_string).collect();
+    if let Some(cause) = cause.filter(|_| !is_forced) {
+        warnings.push(format!(
+            "the two are of different builds ({cause}): they are compared as two independent samples, which sees far less, and their sites are matched by name"
+        ));
+        let heaps = run.snapshots.iter().map(|&index| &series.snapshots[index]);
+        let rates: Vec<i64> = heaps
+            .filter_map(|s| Some(s.heap.as_ref()?.period))
+            .collect();
+        if rates.windows(2).any(|pair| pair[0] != pair[1]) {
+            warnings.push(SeriesWarning::other_rates(rates).to_string());
+        }
+    }
+    warnings
+}
+
+/// The function that allocated most of a row's bytes in the first build, where these moved.
+fn origin_of(
+    row: &DiffRow,
+    keys: impl Iterator<Item = Bucket>,
+    moved: &HashMap<Bucket, Vec<(FunctionId, i64)>>,
+    symbols: &SymbolTable,
+) -> Option<String> {
+    let mut bytes: BTreeMap<&str, i64> = BTreeMap::new();
+    for (function, moved) in keys.filter_map(|key| moved.get(&key)).flatten() {
+        let of_function = bytes.entry(symbols.function_name(*function)).or_default();
+        *of_function = of_function.saturating_add(*moved);
+    }
+    let all: i64 = bytes.values().fold(0, |sum, b| sum.saturating_add(*b));
+    let is_most = row.before_bytes > 0 && all >= row.before_bytes / 2;
+    let (largest, _) = bytes.into_iter().max_by_key(|(_, bytes)| *bytes)?;
+    (is_most && largest != row.function).then(|| largest.to_owned())
 }
 
 /// Buckets with anything in use at either moment, by their leaf frame in order of its id;
@@ -154,6 +270,7 @@ fn write_row(
         delta_objects: after.1.saturating_sub(before.1),
         p_value: evidence.map(one_sided_p),
         verdict: RowVerdict::Unknown,
+        moved_from: None,
     }
 }
 
@@ -187,7 +304,10 @@ fn judge(rows: &mut [DiffRow], evidence: &[Option<Evidence>]) -> usize {
         .collect();
     for (row, evidence) in rows.iter_mut().zip(evidence) {
         if evidence.is_some() {
-            row.verdict = RowVerdict::WithinNoise;
+            row.verdict = match row.moved_from {
+                Some(_) => RowVerdict::Moved,
+                None => RowVerdict::WithinNoise,
+            };
         }
     }
     for (&row, is_real) in tested

@@ -12,6 +12,7 @@ mod culprit;
 mod diff;
 mod finding;
 mod grown;
+mod identity;
 mod listing;
 mod memory;
 mod model;
@@ -30,12 +31,12 @@ pub use top::top;
 
 use crate::growth::{Crowds, History, Point, test_units};
 use crate::pattern::{Catalogue, EvidenceView};
-use crate::profile::{HeapColumns, StackId};
+use crate::profile::HeapColumns;
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{OtherProcess, Run, Series, differs};
 use case::Case;
 use finding::{all_buckets, weigh};
-use hashbrown::HashSet;
+use identity::{Comparable, comparable, keyed_like};
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -60,6 +61,28 @@ pub enum NotComparable {
         after: String,
         /// What shows it.
         cause: OtherProcess,
+    },
+    /// They are of one process that changed its sampling rate.
+    #[error("{before} and {after} do not compare object by object: {cause}")]
+    OtherRate {
+        /// First file.
+        before: String,
+        /// Second file.
+        after: String,
+        /// From which rate to which.
+        cause: OtherProcess,
+    },
+    /// They have next to nothing in common.
+    #[error(
+        "{before} and {after} are not of one program: {percent} % of the bytes in use are at sites of both"
+    )]
+    OtherProgram {
+        /// First file.
+        before: String,
+        /// Second file.
+        after: String,
+        /// Share of the bytes, in whole percent.
+        percent: u32,
     },
     /// The second profile is the older one.
     #[error("{after} is older than {before}")]
@@ -93,6 +116,12 @@ impl NotComparable {
             Self::OtherProcess { .. } => {
                 "compare profiles of one process between restarts, or use --force: they are then compared as two independent samples, which sees far less"
             }
+            Self::OtherProgram { .. } => {
+                "compare builds of one program, or use --force: they are then compared as two independent samples"
+            }
+            Self::OtherRate { .. } => {
+                "compare profiles taken at one rate, or use --force: sizes are then compared without error estimate"
+            }
             Self::WrongOrder { .. } => "give the older profile first, or use --force",
             Self::TooFew { .. } => "fetch /debug/pprof/heap?gc=1",
         }
@@ -116,16 +145,20 @@ pub fn diagnose(
         });
     };
     refuse_strangers(series, run)?;
-    let sites = SiteIndex::new(
-        &series.symbols,
-        &Classifier::new(options.app_modules.clone()),
-    );
-    let columns = comparable_columns(series, run, || sites.stacks_by_name());
+    let classifier = Classifier::new(options.app_modules.clone());
+    let as_read = SiteIndex::new(&series.symbols, &classifier);
+    let Comparable {
+        columns, symbols, ..
+    } = comparable(series, run, &as_read);
+    let sites = match &symbols {
+        Cow::Borrowed(_) => as_read,
+        Cow::Owned(symbols) => SiteIndex::new(symbols, &classifier),
+    };
     let history = History::new(&points(series, run, &columns), run.is_one_process);
     let other_runs: Vec<&Run> = series.runs.iter().filter(|other| *other != run).collect();
     let other_columns: Vec<_> = other_runs
         .iter()
-        .map(|other| comparable_columns(series, other, || sites.stacks_by_name()))
+        .map(|other| keyed_like(series, run, other, &sites))
         .collect();
     let others: Vec<History> = other_runs
         .iter()
@@ -136,7 +169,7 @@ pub fn diagnose(
         .snapshots
         .iter()
         .map(|&index| &series.snapshots[index])
-        .filter_map(|snapshot| Some((snapshot.goroutines.as_ref()?, snapshot.taken_at)))
+        .filter_map(|snapshot| Some((snapshot.goroutines.as_ref()?, snapshot.moment())))
         .collect();
     let crowds = Crowds::gather(&goroutines, &sites);
     let tested = test_units(&history, &sites);
@@ -189,6 +222,7 @@ pub fn diagnose(
         inputs: summary::inputs(series, run),
         series: summary::series(&case),
         forecast: memory::forecast(&case, &totals, verdict, options.limit_bytes),
+        identity: identity::at_boundary(series, &sites),
         totals,
         next_steps: next_steps::next_steps(&case, verdict, &findings, &unsettled),
         not_a_leak,
@@ -213,34 +247,22 @@ fn refuse_strangers(series: &Series, run: &Run) -> Result<(), NotComparable> {
 }
 
 fn strangers(series: &Series, first: usize, second: usize) -> NotComparable {
-    let (before, after) = (&series.snapshots[first], &series.snapshots[second]);
-    NotComparable::OtherProcess {
-        before: before.name().to_owned(),
-        after: after.name().to_owned(),
-        // Never absent: the two would have been put into one run.
-        cause: differs(before, after).unwrap_or(OtherProcess::Build),
+    let [one, other] = [first, second].map(|index| &series.snapshots[index]);
+    let (before, after) = (one.name().to_owned(), other.name().to_owned());
+    // Never absent: the two would have been put into one run.
+    let cause = differs(&series.symbols, one, other).unwrap_or(OtherProcess::Build);
+    match cause {
+        OtherProcess::RateChanged { .. } => NotComparable::OtherRate {
+            before,
+            after,
+            cause,
+        },
+        _ => NotComparable::OtherProcess {
+            before,
+            after,
+            cause,
+        },
     }
-}
-
-/// The run's heap profiles, keyed by name where builds differ.
-fn comparable_columns<'a>(
-    series: &'a Series,
-    run: &Run,
-    stacks_by_name: impl FnOnce() -> Vec<StackId>,
-) -> Vec<Cow<'a, HeapColumns>> {
-    let heaps = || {
-        run.snapshots
-            .iter()
-            .filter_map(|&index| series.snapshots[index].heap.as_ref())
-    };
-    let builds: HashSet<&str> = heaps().map(|heap| heap.build_id.as_str()).collect();
-    if builds.len() <= 1 {
-        return heaps().map(|heap| Cow::Borrowed(&heap.columns)).collect();
-    }
-    let key_of = stacks_by_name();
-    heaps()
-        .map(|heap| Cow::Owned(heap.columns.rekey(&key_of)))
-        .collect()
 }
 
 /// One point of history per heap profile of the run.
@@ -251,7 +273,7 @@ fn points<'a>(series: &Series, run: &Run, columns: &'a [Cow<HeapColumns>]) -> Ve
         .zip(columns)
         .map(|((snapshot, heap), columns)| Point {
             columns,
-            taken_at: snapshot.taken_at,
+            taken_at: snapshot.moment(),
             sampling_rate: heap.has_counts().then_some(heap.period),
             repeats_previous: snapshot.repeats_previous,
         })

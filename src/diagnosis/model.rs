@@ -4,6 +4,7 @@
 //! times seconds unless a name says otherwise. Strings that come from a profile or a path
 //! are verbatim and untrusted.
 
+pub use crate::site::Tier;
 use serde::Serialize;
 
 /// Changes only together with a change that breaks readers of the JSON.
@@ -30,10 +31,71 @@ pub struct Diagnosis {
     pub memory: Option<MemoryBreakdown>,
     /// When the limit is reached.
     pub forecast: Forecast,
+    /// How the sites on both sides of a rebuild or restart were matched; null when all
+    /// snapshots are of one process.
+    pub identity: Option<Identity>,
     /// What the reader should know, as sentences.
     pub warnings: Vec<String>,
     /// What would settle an open question, as sentences.
     pub next_steps: Vec<String>,
+}
+
+/// How the sites of two heaps of different builds or processes were matched: the last heap
+/// before the rebuild or restart, and the first after it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Identity {
+    /// Whether the code of the two differs.
+    pub is_other_build: bool,
+    /// Their build ids, `unknown` where the profile has none.
+    pub builds: [String; 2],
+    /// The first heap, as the user knows it.
+    pub before: String,
+    /// The second heap.
+    pub after: String,
+    /// One entry a tier, closest first. Each bucket counts in the first tier that finds it a
+    /// partner.
+    pub tiers: Vec<IdentityTier>,
+    /// What is in one of the two only.
+    pub unmatched: IdentityShares,
+    /// Code that stands elsewhere in the second build, largest first.
+    pub moves: Vec<IdentityMove>,
+    /// What the list of moves leaves out.
+    pub moves_unshown: Unshown,
+}
+
+/// What was matched in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct IdentityTier {
+    /// How.
+    pub tier: Tier,
+    /// Of the bytes of both, 0 to 1.
+    pub share: f64,
+    /// Of the bytes in use in the first heap, 0 to 1.
+    pub before_share: f64,
+    /// Of those in the second.
+    pub after_share: f64,
+}
+
+/// Shares of the bytes in use.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct IdentityShares {
+    /// Of the bytes of both, 0 to 1.
+    pub share: f64,
+    /// Of the first heap, 0 to 1.
+    pub before_share: f64,
+    /// Of the second.
+    pub after_share: f64,
+}
+
+/// Code that stands elsewhere in the second build.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IdentityMove {
+    /// The function that allocated in the first build.
+    pub from: String,
+    /// The one that does in the second.
+    pub to: String,
+    /// The smaller of the bytes there before and here after.
+    pub bytes: i64,
 }
 
 /// The answer in a word.
@@ -473,6 +535,8 @@ pub struct Diff {
     pub rows: Vec<DiffRow>,
     /// What the rows leave out; `bytes` is the sum of their deltas.
     pub unshown: Unshown,
+    /// How the sites of the two were matched; null when they are of one process.
+    pub identity: Option<Identity>,
     /// What the reader should know.
     pub warnings: Vec<String>,
 }
@@ -513,6 +577,8 @@ pub enum RowVerdict {
     Shrank,
     /// Not to be told from noise.
     WithinNoise,
+    /// Allocated elsewhere in the other build, and not changed beyond noise.
+    Moved,
     /// No error estimate.
     Unknown,
 }
@@ -542,6 +608,9 @@ pub struct DiffRow {
     pub p_value: Option<f64>,
     /// What it comes to.
     pub verdict: RowVerdict,
+    /// The function that allocated most of `before_bytes` in the first build, where the code
+    /// was moved since.
+    pub moved_from: Option<String>,
 }
 
 /// The functions of one snapshot.

@@ -85,12 +85,11 @@ impl HeapColumns {
         *self = merged;
     }
 
-    /// The same samples with every stack replaced by its representative in `key_of`
-    /// (indexed by [`StackId`]), sorted and summed again.
-    pub fn rekey(&self, key_of: &[StackId]) -> Self {
+    /// The same samples with every key replaced by `key_of` it, sorted and summed again.
+    pub fn rekey(&self, key_of: impl Fn(StackId, u64) -> (StackId, u64)) -> Self {
         let mut rekeyed = self.clone();
-        for stack in &mut rekeyed.stack {
-            *stack = key_of[stack.index()];
+        for (stack, size) in rekeyed.stack.iter_mut().zip(&mut rekeyed.size) {
+            (*stack, *size) = key_of(*stack, *size);
         }
         rekeyed.normalise();
         rekeyed
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!(columns.len(), 2);
         assert_eq!(columns.key(0), (StackId(1), 32));
         assert_eq!(columns.values(1), [4, 64, 3, 48]);
-        let rekeyed = columns.rekey(&[StackId(0), StackId(0), StackId(0)]);
+        let rekeyed = columns.rekey(|_, size| (StackId(0), size));
         assert_eq!(rekeyed.len(), 2, "sizes stay apart");
     }
 }

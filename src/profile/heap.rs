@@ -16,7 +16,8 @@ pub struct SampleType {
     pub unit: String,
 }
 
-/// The functions that a file names, whether or not anything of theirs is in use.
+/// The functions that a file names, whether or not anything of theirs is in use, and the lines
+/// on which they begin.
 ///
 /// The runtime never forgets a bucket, so in one process this set only grows: a later profile
 /// without one of an earlier profile's functions is of another process, even where few
@@ -25,10 +26,19 @@ pub struct SampleType {
 pub struct FunctionSet {
     /// One bit per [`FunctionId`].
     words: Vec<u64>,
+    /// By [`FunctionId`]; 0 = unknown.
+    start_lines: Vec<u32>,
 }
 
 impl FunctionSet {
-    pub(super) fn insert(&mut self, function: FunctionId) {
+    /// Adds a function that begins on `start_line`; 0 = unknown.
+    pub(crate) fn insert(&mut self, function: FunctionId, start_line: u32) {
+        if start_line > 0 {
+            if self.start_lines.len() <= function.index() {
+                self.start_lines.resize(function.index() + 1, 0);
+            }
+            self.start_lines[function.index()] = start_line;
+        }
         let word = function.index() / 64;
         if self.words.len() <= word {
             self.words.resize(word + 1, 0);
@@ -47,6 +57,33 @@ impl FunctionSet {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The line on which a function begins in this file's build. Go writes it since 1.20.
+    pub fn start_line(&self, function: FunctionId) -> Option<u32> {
+        let line = self.start_lines.get(function.index()).copied();
+        line.filter(|line| *line > 0)
+    }
+
+    /// Whether it is known where the functions begin.
+    pub fn has_start_lines(&self) -> bool {
+        !self.start_lines.is_empty()
+    }
+
+    /// Whether the file names the function.
+    pub fn contains(&self, function: FunctionId) -> bool {
+        let word = self.words.get(function.index() / 64).copied().unwrap_or(0);
+        word >> (function.index() % 64) & 1 == 1
+    }
+
+    /// How many of the functions of both begin on another line, and of how many that is known.
+    /// In one build none does.
+    pub fn begin_elsewhere(&self, other: &Self) -> (usize, usize) {
+        let pairs = self.start_lines.iter().zip(&other.start_lines);
+        let known = pairs.filter(|(ours, theirs)| **ours > 0 && **theirs > 0);
+        known.fold((0, 0), |(moved, all), (ours, theirs)| {
+            (moved + usize::from(ours != theirs), all + 1)
+        })
     }
 
     /// How many of them are not in `other`.
@@ -155,7 +192,7 @@ mod tests {
     fn a_set_of_functions_only_grows_within_a_process() {
         let set = |ids: &[u32]| {
             let mut set = FunctionSet::default();
-            ids.iter().for_each(|id| set.insert(FunctionId(*id)));
+            ids.iter().for_each(|id| set.insert(FunctionId(*id), 0));
             set
         };
         let (early, late, other) = (set(&[1, 70]), set(&[1, 2, 70, 200]), set(&[1, 300]));
@@ -164,5 +201,27 @@ mod tests {
         assert_eq!(late.missing_from(&early), 2);
         assert_eq!(early.missing_from(&other), 1);
         assert!(set(&[]).is_empty());
+        assert!(early.contains(FunctionId(70)) && !early.contains(FunctionId(71)));
+    }
+
+    #[test]
+    fn functions_of_one_build_begin_on_the_same_lines() {
+        let set = |lines: &[(u32, u32)]| {
+            let mut set = FunctionSet::default();
+            for (id, line) in lines {
+                set.insert(FunctionId(*id), *line);
+            }
+            set
+        };
+        let (one, same) = (set(&[(1, 10), (2, 20), (3, 0)]), set(&[(1, 10), (9, 90)]));
+        assert_eq!(one.begin_elsewhere(&same), (0, 1));
+        assert_eq!(
+            one.begin_elsewhere(&set(&[(1, 11), (2, 20), (3, 30)])),
+            (1, 2)
+        );
+        assert_eq!(one.start_line(FunctionId(2)), Some(20));
+        assert_eq!(one.start_line(FunctionId(3)), None);
+        assert_eq!(one.start_line(FunctionId(99)), None);
+        assert!(one.has_start_lines() && !set(&[(3, 0)]).has_start_lines());
     }
 }

@@ -69,7 +69,7 @@ mod tests {
                 .iter()
                 .map(|name| {
                     let (name, file) = (symbols.intern_str(name), symbols.intern_str(""));
-                    let function = symbols.intern_function(name, file, 0);
+                    let function = symbols.intern_function(name, file);
                     symbols.intern_frame(function, 0)
                 })
                 .collect();

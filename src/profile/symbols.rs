@@ -31,7 +31,7 @@ ids! {
 }
 
 /// Byte strings, each stored once in one arena.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct ByteInterner {
     arena: Vec<u8>,
     ends: Vec<usize>,
@@ -94,8 +94,6 @@ pub struct Function {
     pub name: StrId,
     /// The source file verbatim; may be empty.
     pub file: StrId,
-    /// First line of the function, 0 if unknown.
-    pub start_line: u32,
 }
 
 /// One inlined or physical line of a call stack.
@@ -111,7 +109,7 @@ pub struct Frame {
 ///
 /// A stack is stored as the variable-length encoding of its frame ids, leaf first: about
 /// two bytes a frame, and equality of stacks is equality of bytes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct SymbolTable {
     strings: ByteInterner,
     functions: Vec<Function>,
@@ -146,21 +144,13 @@ impl SymbolTable {
         std::str::from_utf8(self.strings.get(id.0)).unwrap_or_default()
     }
 
-    /// Interns a function; the first start line that is not 0 is kept.
-    pub fn intern_function(&mut self, name: StrId, file: StrId, start_line: u32) -> FunctionId {
-        let id = *self.function_ids.entry((name, file)).or_insert_with(|| {
-            self.functions.push(Function {
-                name,
-                file,
-                start_line,
-            });
+    /// Interns a function. On which line it begins depends on the build: see
+    /// [`super::FunctionSet`].
+    pub fn intern_function(&mut self, name: StrId, file: StrId) -> FunctionId {
+        *self.function_ids.entry((name, file)).or_insert_with(|| {
+            self.functions.push(Function { name, file });
             FunctionId((self.functions.len() - 1) as u32)
-        });
-        let known = &mut self.functions[id.index()].start_line;
-        if *known == 0 {
-            *known = start_line;
-        }
-        id
+        })
     }
 
     /// Interns a frame.
@@ -297,9 +287,8 @@ mod tests {
         let name = table.intern_str("main.leak");
         assert_eq!(name, table.intern_bytes(b"main.leak"));
         let file = table.intern_str("main.go");
-        let function = table.intern_function(name, file, 0);
-        assert_eq!(function, table.intern_function(name, file, 7));
-        assert_eq!(table.function(function).start_line, 7);
+        let function = table.intern_function(name, file);
+        assert_eq!(function, table.intern_function(name, file));
         let frames: Vec<_> = (0..300)
             .map(|line| table.intern_frame(function, line))
             .collect();

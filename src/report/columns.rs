@@ -17,6 +17,19 @@ pub(super) struct Row {
     pub(super) name: String,
     /// File and line.
     pub(super) place: String,
+    /// What gets a line of its own below the row; empty for nothing.
+    pub(super) note: String,
+}
+
+/// Indent of a note.
+const NOTE_INDENT: usize = 8;
+
+impl Row {
+    /// The line of its note, if it has one.
+    fn note_within(&self, room: usize) -> Option<(Role, String)> {
+        let note = shorten(&sanitize(&self.note), room.saturating_sub(NOTE_INDENT));
+        (!note.is_empty()).then(|| (Role::Faint, format!("{}{note}", " ".repeat(NOTE_INDENT))))
+    }
 }
 
 /// What happens to a name for which one line has no room.
@@ -116,6 +129,7 @@ impl Columns {
                     all.push((row.role, format!("{}{name}", " ".repeat(indent))));
                 }
             }
+            all.extend(row.note_within(room));
         }
         all
     }
@@ -195,6 +209,7 @@ fn flowing(rows: &[Row], room: usize) -> Vec<(Role, String)> {
                 .into_iter()
                 .map(|line| (row.role, line)),
         );
+        all.extend(row.note_within(room));
     }
     all
 }

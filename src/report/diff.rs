@@ -2,6 +2,7 @@
 
 use super::Layout;
 use super::columns::{Columns, Narrow, Row};
+use super::identity::{label, sentence};
 use super::names::place;
 use super::printer::{Printer, Role, Span};
 use super::units::{change, counted, duration, from_to, period, signed_count, size};
@@ -22,6 +23,9 @@ pub fn diff_table(diff: &Diff, layout: &Layout) -> String {
             size(limit)
         );
         printer.labelled(0, LABEL, "noise", &text);
+    }
+    if let Some(identity) = &diff.identity {
+        printer.labelled(0, LABEL, label(identity), &sentence(identity));
     }
     printer.gap();
     let columns = Columns {
@@ -83,6 +87,7 @@ fn row(row: &DiffRow) -> Row {
         RowVerdict::Grew => (Role::Caution, "grew"),
         RowVerdict::Shrank => (Role::Good, "shrank"),
         RowVerdict::WithinNoise => (Role::Plain, "~"),
+        RowVerdict::Moved => (Role::Plain, "moved"),
         RowVerdict::Unknown => (Role::Plain, "?"),
     };
     Row {
@@ -95,5 +100,9 @@ fn row(row: &DiffRow) -> Row {
         ],
         name: row.function.clone(),
         place: place(row.file.as_deref(), row.line),
+        note: row
+            .moved_from
+            .as_ref()
+            .map_or_else(String::new, |from| format!("moved from {from}")),
     }
 }

@@ -239,6 +239,7 @@ fn site_row(site: &FindingSite, is_single: bool) -> Row {
         figures,
         name: site.function.clone(),
         place: place(site.file.as_deref(), site.line),
+        note: String::new(),
     }
 }
 

@@ -11,6 +11,7 @@ mod columns;
 mod diff;
 mod explain;
 mod finding;
+mod identity;
 mod json;
 mod memory;
 mod names;

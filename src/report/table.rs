@@ -2,6 +2,7 @@
 
 use super::Layout;
 use super::finding::print_finding;
+use super::identity;
 use super::memory::{print_memory, print_not_a_leak};
 use super::printer::{Printer, Role, Span};
 use super::sanitize::sanitize;
@@ -69,6 +70,10 @@ fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
     let answer = format!("{word}: {}", answer(diagnosis));
     printer.labelled_as(role, 0, LABEL, "verdict", &answer);
     printer.labelled(0, LABEL, "series", &series_facts(diagnosis));
+    if let Some(found) = &diagnosis.identity {
+        let text = identity::sentence(found);
+        printer.labelled(0, LABEL, identity::label(found), &text);
+    }
     print_heap(printer, diagnosis);
     let goroutines = &diagnosis.totals.goroutines;
     if let (Some(first), Some(last)) = (goroutines.first(), goroutines.last()) {

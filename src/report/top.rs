@@ -66,5 +66,6 @@ fn top_row(row: &TopRow) -> Row {
         ],
         name: row.function.clone(),
         place: String::new(),
+        note: String::new(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Knows numbers only. Sizes of their own are written by [`crate::units`].
 
-pub(super) use crate::units::{duration, size};
+pub(super) use crate::units::{duration, period, size};
 
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -136,15 +136,6 @@ pub(super) fn rate_with_interval(bytes_per_hour: f64, ci95: Option<[f64; 2]>) ->
         unit.number(low),
         unit.number(high)
     )
-}
-
-/// A sampling period, which is nearly always a round figure: `512 KiB`.
-pub(super) fn period(bytes: i64) -> String {
-    let text = size(bytes as f64);
-    match bytes % 1024 {
-        0 => text.replace(".0 ", " "),
-        _ => text,
-    }
 }
 
 /// `12,345`.

@@ -8,9 +8,14 @@ mod class;
 mod declared;
 mod names;
 mod stacks;
+mod tiers;
 
 pub use align::{Aligned, Bucket, BucketValues};
 pub use class::{Classifier, FrameClass};
 pub use declared::declared_name;
 pub use names::canonical_name;
 pub use stacks::{CanonId, SiteIndex};
+pub use tiers::{
+    AcrossBuilds, Comparison, Keys, Move, Origin, Tier, TierShare, Translation, compare,
+    keys_across_builds,
+};

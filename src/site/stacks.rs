@@ -133,22 +133,4 @@ impl<'a> SiteIndex<'a> {
             .find(|frame| self.class(frame.function) > FrameClass::Standard)
             .or_else(|| self.orderer(stack))
     }
-
-    /// Representative stacks of equal canonical function names, lines left aside: the key
-    /// across builds. Indexed by [`StackId`]; recursion is collapsed.
-    pub fn stacks_by_name(&self) -> Vec<StackId> {
-        let mut first: HashMap<Vec<CanonId>, StackId> = HashMap::new();
-        (0..self.symbols.stack_count() as u32)
-            .map(|id| {
-                let stack = StackId(id);
-                let mut names: Vec<CanonId> = self
-                    .frames(stack)
-                    .skip_while(|frame| self.class(frame.function) == FrameClass::Runtime)
-                    .map(|frame| self.canon(frame.function))
-                    .collect();
-                names.dedup();
-                *first.entry(names).or_insert(stack)
-            })
-            .collect()
-    }
 }

@@ -1,13 +1,17 @@
 //! Decoded files into a series: joined by moment, ordered by clock, checked.
 
-use super::process::{differs, forced_run, is_same_cycle, split_into_runs};
+use super::process::{
+    differs, forced_run, is_other_build, is_same_cycle, one_run, split_into_runs,
+};
 use super::stem::natural_order;
-use super::{Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable};
+use super::{
+    OtherProcess, Run, SeriesWarning, Skipped, Snapshot, SourceFile, SourceKind, Unsuitable,
+};
 use crate::profile::{
     GoroutineProfile, HeapProfile, MemoryStats, ProfileFile, StackId, SymbolTable,
 };
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// One file as it came from a source.
 #[derive(Debug)]
@@ -29,10 +33,26 @@ pub struct Series {
     pub snapshots: Vec<Snapshot>,
     /// Runs of one process, in order of their first snapshot; every snapshot is in exactly one.
     pub runs: Vec<Run>,
+    /// The runs of single processes; other than [`Self::runs`] where these were forced into one.
+    pub processes: Vec<Run>,
+    /// Where a process ends and another begins.
+    pub boundary: Option<Boundary>,
     /// Files that were left out, with the reason of each.
     pub left_out: Vec<(String, Skipped)>,
     /// What the user should know, in the order found.
     pub warnings: Vec<SeriesWarning>,
+}
+
+/// Where a process ends and another begins: at the first rebuild, without one at the first
+/// restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boundary {
+    /// Index of the last heap profile of the one.
+    pub before: usize,
+    /// Index of the first heap profile of the other.
+    pub after: usize,
+    /// What shows it.
+    pub cause: OtherProcess,
 }
 
 /// A memory file further than this from its heap profile is of another moment: without
@@ -40,6 +60,8 @@ pub struct Series {
 const MEMORY_WINDOW_SECONDS: std::ops::RangeInclusive<i64> = -10..=600;
 /// Depths at which Go's runtime cuts a stack: before and since Go 1.23.
 const RUNTIME_STACK_DEPTHS: [usize; 2] = [32, 128];
+/// Builds with which a process is compared, the latest first: it bounds the time.
+const MAX_BUILDS_COMPARED: usize = 8;
 
 impl Series {
     /// Joins, orders and checks the files. With `force`, profiles that cannot be compared
@@ -58,6 +80,12 @@ impl Series {
         }
         series.order();
         series.runs = split_into_runs(&series.snapshots);
+        if series.runs.len() > 1 {
+            series.mend_clock();
+            series.runs = split_into_runs(&series.snapshots);
+        }
+        series.processes = series.runs.clone();
+        series.boundary = series.find_boundary();
         series.warn_about_processes(force);
         if force && series.runs.len() > 1 {
             series.runs = vec![forced_run(series.snapshots.len())];
@@ -181,23 +209,10 @@ impl Series {
         if heaps().count() > 1 && heaps().any(|h| !h.has_type("alloc_space")) {
             self.warnings.push(SeriesWarning::NoAllocCounters);
         }
-        let [before, second, ..] = self.runs.as_slice() else {
+        let Some(Boundary { after, cause, .. }) = self.boundary else {
             return;
         };
-        let mut heaps = second.snapshots.iter().copied();
-        let Some(other) = heaps.find(|&index| self.snapshots[index].heap.is_some()) else {
-            return;
-        };
-        // What the second run's first snapshot did not continue.
-        let known = before.snapshots.iter().rev().copied();
-        let known = known.filter(|index| *index < other);
-        let Some(cause) = known
-            .filter_map(|index| differs(&self.snapshots[index], &self.snapshots[other]))
-            .next()
-        else {
-            return;
-        };
-        let first = self.snapshots[other].name().to_owned();
+        let first = self.snapshots[after].name().to_owned();
         let processes = self.runs.len();
         let ends_before_next = |pair: &[Run]| pair[0].snapshots.last() < pair[1].snapshots.first();
         let warning = if force {
@@ -222,20 +237,101 @@ impl Series {
         self.warnings.push(warning);
     }
 
+    fn find_boundary(&self) -> Option<Boundary> {
+        let has_heap = |index: &usize| self.snapshots[*index].heap.is_some();
+        let boundaries = self.processes.windows(2).filter_map(|pair| {
+            let after = pair[1].snapshots.iter().copied().find(has_heap)?;
+            // What the second one's first snapshot did not continue.
+            let known = pair[0].snapshots.iter().rev().copied();
+            let before = known.filter(|index| *index < after).find(has_heap)?;
+            let (one, other) = (&self.snapshots[before], &self.snapshots[after]);
+            let cause = differs(&self.symbols, one, other)?;
+            Some(Boundary {
+                before,
+                after,
+                cause,
+            })
+        });
+        let boundaries: Vec<Boundary> = boundaries.collect();
+        let is_rebuild = |boundary: &&Boundary| boundary.cause.is_other_build();
+        let rebuild = boundaries.iter().find(is_rebuild);
+        rebuild.or(boundaries.first()).copied()
+    }
+
+    /// The heap profiles of a run by build: indices into [`Self::snapshots`], in time order,
+    /// the builds in the order of their first. One list where all are of the same code.
+    pub fn builds(&self, run: &Run) -> Vec<Vec<usize>> {
+        let mut builds: Vec<Vec<usize>> = Vec::new();
+        for process in &self.processes {
+            let with_heap = |index: &usize| {
+                run.snapshots.contains(index) && self.snapshots[*index].heap.is_some()
+            };
+            let heaps: Vec<usize> = process
+                .snapshots
+                .iter()
+                .copied()
+                .filter(with_heap)
+                .collect();
+            let Some(&first) = heaps.first() else {
+                continue;
+            };
+            let is_same = |build: &&mut Vec<usize>| {
+                let known = build
+                    .last()
+                    .and_then(|last| self.snapshots[*last].heap.as_ref());
+                let (Some(known), Some(heap)) = (known, &self.snapshots[first].heap) else {
+                    return false;
+                };
+                !is_other_build(&self.symbols, known, heap)
+            };
+            // Many processes are mostly of the latest builds.
+            let recent = builds.iter_mut().rev().take(MAX_BUILDS_COMPARED);
+            match { recent }.find(is_same) {
+                Some(build) => build.extend(heaps),
+                None => builds.push(heaps),
+            }
+        }
+        for build in &mut builds {
+            build.sort_unstable();
+        }
+        builds
+    }
+
+    /// Exchanges two snapshots.
+    pub fn swap(&mut self, a: usize, b: usize) {
+        self.snapshots.swap(a, b);
+        for run in self.runs.iter_mut().chain(&mut self.processes) {
+            for index in &mut run.snapshots {
+                *index = match *index {
+                    i if i == a => b,
+                    i if i == b => a,
+                    i => i,
+                };
+            }
+            run.snapshots.sort_unstable();
+        }
+        self.boundary = self.find_boundary();
+    }
+
+    /// Takes all snapshots as those of one process.
+    pub(super) fn take_as_one_process(&mut self) {
+        self.runs = vec![one_run(self.snapshots.len())];
+        self.processes = self.runs.clone();
+        self.boundary = None;
+        self.warnings
+            .retain(|warning| !warning.is_about_processes());
+    }
+
     /// What differs within the one run that the user forced.
     fn warn_about_mixed_run(&mut self) {
-        let heaps = || self.snapshots.iter().filter_map(|s| s.heap.as_ref());
-        let builds: BTreeSet<&str> = heaps().map(|h| h.build_id.as_str()).collect();
-        let rates: BTreeSet<i64> = heaps().map(|h| h.period).collect();
-        let builds = builds.len();
+        let heaps = self.snapshots.iter().filter_map(|s| s.heap.as_ref());
+        let rates: Vec<i64> = heaps.map(|heap| heap.period).collect();
+        let builds = self.main_run().map_or(0, |run| self.builds(run).len());
         if builds > 1 {
             self.warnings.push(SeriesWarning::OtherBuild { builds });
         }
-        if rates.len() > 1 {
-            let rates: Vec<_> = rates.iter().map(i64::to_string).collect();
-            self.warnings.push(SeriesWarning::OtherRate {
-                rates: rates.join(" and "),
-            });
+        if rates.windows(2).any(|pair| pair[0] != pair[1]) {
+            self.warnings.push(SeriesWarning::other_rates(rates));
         }
     }
 

@@ -9,13 +9,16 @@
 //! from, nor what growth means.
 
 mod assemble;
+mod clock;
+mod code;
 mod process;
 mod stem;
 mod suitability;
 mod warning;
 
-pub use assemble::{LoadedFile, Series};
-pub use process::{OtherProcess, Run, differs};
+pub use assemble::{Boundary, LoadedFile, Series};
+pub use code::CodeChange;
+pub use process::{OtherProcess, Run, differs, is_other_build};
 pub use stem::stem_of;
 pub use suitability::Unsuitable;
 pub use warning::{SeriesWarning, Skipped};
@@ -29,6 +32,9 @@ pub struct Snapshot {
     pub sources: Vec<SourceFile>,
     /// Wall clock in nanoseconds since the Unix epoch, from the profile itself.
     pub taken_at: Option<i64>,
+    /// What makes up for a jump of that clock: added to `taken_at` it gives a time that only
+    /// goes forward. 0 where it did not jump.
+    pub clock_shift: i64,
     /// The heap profile.
     pub heap: Option<HeapProfile>,
     /// The goroutine profile.
@@ -41,6 +47,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// When it was taken, on a clock that did not jump.
+    pub fn moment(&self) -> Option<i64> {
+        Some(self.taken_at?.saturating_add(self.clock_shift))
+    }
+
     /// The first source: what a message calls this snapshot.
     pub fn name(&self) -> &str {
         self.sources

@@ -1,7 +1,9 @@
 //! Which snapshots are of one process: allocation counters never go back within it.
 
 use super::Snapshot;
-use crate::profile::{HeapColumns, HeapProfile};
+use super::code::{CodeChange, code_change};
+use crate::profile::{HeapColumns, HeapProfile, SymbolTable};
+use crate::units::period;
 use thiserror::Error;
 
 /// Snapshots of one process between two restarts: indices into the series, in time order.
@@ -18,6 +20,14 @@ pub(super) fn forced_run(snapshots: usize) -> Run {
     Run {
         snapshots: (0..snapshots).collect(),
         is_one_process: false,
+    }
+}
+
+/// All snapshots as those of one process.
+pub(super) fn one_run(snapshots: usize) -> Run {
+    Run {
+        snapshots: (0..snapshots).collect(),
+        is_one_process: true,
     }
 }
 
@@ -38,7 +48,7 @@ pub(super) fn split_into_runs(snapshots: &[Snapshot]) -> Vec<Run> {
                     .rev()
                     .find(|&run| match last_heap_of(&runs[run], snapshots) {
                         None => true,
-                        Some(last) => differs(&snapshots[last], &snapshots[index]).is_none(),
+                        Some(last) => continues(&snapshots[last], &snapshots[index]),
                     })
             }
         };
@@ -68,9 +78,20 @@ pub enum OtherProcess {
     /// Build ids differ.
     #[error("it is another build")]
     Build,
-    /// Sampling rates differ; a program sets its own at the start.
+    /// The process began anew, and its code is another.
+    #[error("it is of other code: {0}")]
+    Code(CodeChange),
+    /// Another process that samples at another rate.
     #[error("it samples at another rate")]
     Rate,
+    /// One process that changed its sampling rate: the counters go on.
+    #[error("the sampling rate changed from {} to {}", period(*.from), period(*.to))]
+    RateChanged {
+        /// `MemProfileRate` before.
+        from: i64,
+        /// And after.
+        to: i64,
+    },
     /// Allocation counters are smaller in the second.
     #[error("{went_back} of {counters} allocation counters went back")]
     Counters {
@@ -89,26 +110,70 @@ pub enum OtherProcess {
     },
 }
 
+impl OtherProcess {
+    /// Whether the code is another.
+    pub fn is_other_build(&self) -> bool {
+        matches!(self, Self::Build | Self::Code(_))
+    }
+}
+
 /// Share of the functions that may be missing: a tool that rewrites profiles may drop a few.
 const MAX_MISSING_FUNCTIONS: f64 = 0.01;
 
+/// Whether `after` may be of the process of `before`, sampled at the same rate.
+pub(super) fn continues(before: &Snapshot, after: &Snapshot) -> bool {
+    let (Some(before), Some(after)) = (&before.heap, &after.heap) else {
+        return true;
+    };
+    !have_other_ids(before, after)
+        && before.period == after.period
+        && counters_that_went_back(before, after) == 0
+        && functions_that_are_gone(before, after).is_none()
+}
+
 /// Why `after` cannot be of the process of `before`; `None`: it can.
-pub fn differs(before: &Snapshot, after: &Snapshot) -> Option<OtherProcess> {
+pub fn differs(symbols: &SymbolTable, before: &Snapshot, after: &Snapshot) -> Option<OtherProcess> {
+    if continues(before, after) {
+        return None;
+    }
     let (before, after) = (before.heap.as_ref()?, after.heap.as_ref()?);
-    if before.build_id != after.build_id {
+    if have_other_ids(before, after) {
         return Some(OtherProcess::Build);
     }
-    if before.period != after.period {
-        return Some(OtherProcess::Rate);
-    }
-    let went_back = counters_that_went_back(&before.columns, &after.columns);
-    if went_back > 0 {
-        return Some(OtherProcess::Counters {
+    let restart = match counters_that_went_back(before, after) {
+        0 => functions_that_are_gone(before, after),
+        went_back => Some(OtherProcess::Counters {
             went_back,
             counters: before.columns.len(),
-        });
+        }),
+    };
+    let (from, to) = (before.period, after.period);
+    match restart {
+        Some(restart) => Some(match code_change(symbols, before, after) {
+            Some(change) if !have_one_id(before, after) => OtherProcess::Code(change),
+            _ if from != to => OtherProcess::Rate,
+            _ => restart,
+        }),
+        None if from > 0 && to > 0 => Some(OtherProcess::RateChanged { from, to }),
+        None => Some(OtherProcess::Rate),
     }
-    functions_that_are_gone(before, after)
+}
+
+/// Whether two processes run other code: their build ids say so, or their functions where an id
+/// is missing.
+pub fn is_other_build(symbols: &SymbolTable, one: &HeapProfile, other: &HeapProfile) -> bool {
+    have_other_ids(one, other)
+        || !have_one_id(one, other) && code_change(symbols, one, other).is_some()
+}
+
+fn have_one_id(one: &HeapProfile, other: &HeapProfile) -> bool {
+    !one.build_id.is_empty() && one.build_id == other.build_id
+}
+
+/// A missing id says nothing: text forms have none, and stores may lose it.
+fn have_other_ids(one: &HeapProfile, other: &HeapProfile) -> bool {
+    let are_known = !one.build_id.is_empty() && !other.build_id.is_empty();
+    are_known && one.build_id != other.build_id
 }
 
 /// Whether the earlier profile names functions that the later one does not: the runtime never
@@ -122,8 +187,23 @@ fn functions_that_are_gone(before: &HeapProfile, after: &HeapProfile) -> Option<
 }
 
 /// Number of (stack, object size) keys whose `alloc_space` is smaller in `after`: 0 within one
-/// process. 0 too when there are no allocation counters at all.
-fn counters_that_went_back(before: &HeapColumns, after: &HeapColumns) -> usize {
+/// process. 0 too when there are no allocation counters at all. At different sampling rates the
+/// sampled objects are counted: the runtime scales all of them by the rate of the moment.
+fn counters_that_went_back(before: &HeapProfile, after: &HeapProfile) -> usize {
+    let (from, to) = (before.period, after.period);
+    let is_rescaled = from != to && from > 0 && to > 0;
+    let counter = |bytes: i64, size: u64, period: i64| match is_rescaled && size > 0 {
+        true => {
+            let size = size as f64;
+            let odds = match period {
+                1 => 1.0,
+                period => -(-size / period as f64).exp_m1(),
+            };
+            (bytes as f64 * odds / size).round() as i64
+        }
+        false => bytes,
+    };
+    let (before, after) = (&before.columns, &after.columns);
     let mut next = 0;
     (0..before.len())
         .filter(|&row| {
@@ -135,7 +215,7 @@ fn counters_that_went_back(before: &HeapColumns, after: &HeapColumns) -> usize {
                 true => after.alloc_space[next],
                 false => 0,
             };
-            now < before.alloc_space[row]
+            counter(now, key.1, to) < counter(before.alloc_space[row], key.1, from)
         })
         .count()
 }
@@ -198,14 +278,34 @@ mod tests {
     #[test]
     fn a_key_that_vanished_went_back() {
         let (before, after) = (heap(&[(0, 16, 0), (3, 16, 16)]), heap(&[(0, 16, 0)]));
-        let columns = |s: &Snapshot| s.heap.as_ref().map(|h| h.columns.clone()).unwrap();
+        let [before, after] = [&before, &after].map(|s| s.heap.as_ref().unwrap());
+        assert_eq!(counters_that_went_back(before, after), 1);
+        assert_eq!(counters_that_went_back(after, before), 0);
+    }
+
+    #[test]
+    fn a_rate_that_changed_is_told_from_another_process() {
+        // Ten objects of 16 bytes were sampled at a rate of 512 KiB, then one more at 64 KiB:
+        // the runtime scales all of them by the rate of the moment, so the bytes fall.
+        let at_rate = |sampled: f64, rate: i64| {
+            let odds = -(-16.0 / rate as f64).exp_m1();
+            let bytes = (sampled * 16.0 / odds) as i64;
+            let mut snapshot = heap(&[(0, bytes, bytes)]);
+            snapshot.heap.as_mut().unwrap().period = rate;
+            snapshot
+        };
+        let mut symbols = SymbolTable::new();
+        symbols.intern_stack(&[]);
+        let (before, after) = (at_rate(10.0, 524_288), at_rate(11.0, 65_536));
+        let cause = differs(&symbols, &before, &after).unwrap();
         assert_eq!(
-            counters_that_went_back(&columns(&before), &columns(&after)),
-            1
+            cause.to_string(),
+            "the sampling rate changed from 512 KiB to 64 KiB"
         );
-        assert_eq!(
-            counters_that_went_back(&columns(&after), &columns(&before)),
-            0
-        );
+        let restarted = at_rate(9.0, 65_536);
+        let cause = differs(&symbols, &before, &restarted).unwrap();
+        assert_eq!(cause, OtherProcess::Rate);
+        assert!(!continues(&before, &after));
+        assert!(continues(&before, &at_rate(10.0, 524_288)));
     }
 }

@@ -37,6 +37,23 @@ fn and_others(others: usize) -> String {
     }
 }
 
+/// What happened between two runs.
+fn begun_anew(restarts: usize, cause: &OtherProcess, first: &str) -> String {
+    let times = times(restarts);
+    match cause {
+        OtherProcess::RateChanged { .. } if restarts == 1 => format!("{cause} at {first}"),
+        OtherProcess::Build => {
+            format!(
+                "the process was restarted {times} as another build (at {first} the build id differs)"
+            )
+        }
+        OtherProcess::Code(change) => {
+            format!("the process was restarted {times} as another build (at {first} {change})")
+        }
+        _ => format!("the process restarted {times} (first at {first}: {cause})"),
+    }
+}
+
 fn times(count: usize) -> String {
     match count {
         1 => "once".to_owned(),
@@ -94,17 +111,17 @@ pub enum SeriesWarning {
         /// All intervals.
         intervals: usize,
     },
-    /// The process restarted within the series.
+    /// The process restarted within the series, or changed its sampling rate.
     #[error(
-        "the process restarted {} (first at {first}: {cause}); only the run with the most snapshots is judged",
-        times(*.restarts)
+        "{}; only the run with the most snapshots is judged",
+        begun_anew(*.restarts, .cause, .first)
     )]
     Restarted {
-        /// How often.
+        /// How many runs begin.
         restarts: usize,
-        /// What shows the first restart.
+        /// What shows where one of them begins: a rebuild, if there is one.
         cause: OtherProcess,
-        /// First snapshot of the second run.
+        /// Its first snapshot.
         first: String,
     },
     /// Several processes in one directory.
@@ -160,6 +177,21 @@ pub enum SeriesWarning {
         /// 32 or 128.
         depth: usize,
     },
+    /// The clock was set back within one process.
+    #[error(
+        "the clock jumped back by {back_seconds} s before {first}: the order is that of the allocation counters{}",
+        step_seconds.map_or_else(String::new, |seconds| format!(
+            ", and the interval across the jump counts as {seconds} s, like the others"
+        ))
+    )]
+    ClockJumped {
+        /// First snapshot after the jump.
+        first: String,
+        /// How far.
+        back_seconds: i64,
+        /// What the interval across it is taken to be.
+        step_seconds: Option<i64>,
+    },
     /// No clock in some file.
     #[error(
         "{count} snapshot(s) hold no time of their own: the series is ordered by file name and has no rate"
@@ -186,4 +218,27 @@ pub enum SeriesWarning {
         /// Distance of the clocks.
         seconds: i64,
     },
+}
+
+impl SeriesWarning {
+    /// Of sampling rates in any order.
+    pub fn other_rates(mut rates: Vec<i64>) -> Self {
+        rates.sort_unstable();
+        rates.dedup();
+        let rates: Vec<String> = rates.iter().map(i64::to_string).collect();
+        Self::OtherRate {
+            rates: rates.join(" and "),
+        }
+    }
+
+    /// Whether it tells several processes or builds apart.
+    pub fn is_about_processes(&self) -> bool {
+        matches!(
+            self,
+            Self::Restarted { .. }
+                | Self::SeveralProcesses { .. }
+                | Self::ForcedProcesses { .. }
+                | Self::OtherBuild { .. }
+        )
+    }
 }

@@ -32,9 +32,12 @@ pub fn load_pair(
         .collect();
     let (first, first_time) = only_heap(before, &files, side_mark(true), options.force)?;
     let (second, second_time) = only_heap(after, &files, side_mark(false), options.force)?;
+    let mut series = Series::assemble(symbols, files, options.force);
+    let positions = put_in_order(&mut series, &first, &second);
     if let (Some(earlier), Some(later)) = (first_time, second_time)
         && later < earlier
         && !options.force
+        && !positions.is_some_and(|(first, second)| series.trust_counters(first, second))
     {
         return Err(SourceError::WrongOrder {
             before: first,
@@ -42,8 +45,6 @@ pub fn load_pair(
             seconds: earlier.saturating_sub(later) / 1_000_000_000,
         });
     }
-    let mut series = Series::assemble(symbols, files, options.force);
-    put_in_order(&mut series, &first, &second);
     Ok(series)
 }
 
@@ -109,8 +110,8 @@ fn unsuitable(heap: &HeapProfile, force: bool) -> Option<Unsuitable> {
 }
 
 /// Profiles without a clock are ordered by name, and forced ones by a clock that the user
-/// overrules: here the order given counts.
-fn put_in_order(series: &mut Series, first: &str, second: &str) {
+/// overrules: here the order given counts. Returns where the two stand.
+fn put_in_order(series: &mut Series, first: &str, second: &str) -> Option<(usize, usize)> {
     let position = |name: &str, from_end: bool| {
         let mut indices = 0..series.snapshots.len();
         let is_it = |index: &usize| {
@@ -121,23 +122,12 @@ fn put_in_order(series: &mut Series, first: &str, second: &str) {
             false => indices.find(is_it),
         }
     };
-    let (Some(a), Some(b)) = (position(first, false), position(second, true)) else {
-        return;
-    };
-    if a <= b {
-        return;
+    let (a, b) = (position(first, false)?, position(second, true)?);
+    if a > b {
+        series.swap(a, b);
+        return Some((b, a));
     }
-    series.snapshots.swap(a, b);
-    for run in &mut series.runs {
-        for index in &mut run.snapshots {
-            *index = match *index {
-                i if i == a => b,
-                i if i == b => a,
-                i => i,
-            };
-        }
-        run.snapshots.sort_unstable();
-    }
+    Some((a, b))
 }
 
 #[cfg(test)]
@@ -180,6 +170,29 @@ mod tests {
     fn a_file_against_itself_is_two_snapshots() {
         let series = pair(&[("1.heap", text(1024))], "1.heap", "1.heap").unwrap();
         assert_eq!(series.snapshots.len(), 2);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_is_told_from_the_wrong_order() {
+        let timed = |objects: u64, seconds: i64| {
+            let nanos = seconds * 1_000_000_000;
+            let bytes = objects * 1024;
+            let values = format!("1: 1024 [{objects}: {bytes}] @");
+            format!(
+                "heap profile: {values} heap/1048576\n{values} 0x1 0x2\n\n\
+                 # runtime.MemStats\n# LastGC = {nanos}\n"
+            )
+        };
+        let files = [("1.heap", timed(2, 5000)), ("2.heap", timed(3, 1400))];
+        let series = pair(&files, "1.heap", "2.heap").unwrap();
+        assert_eq!(series.runs.len(), 1);
+        let warnings: Vec<String> = series.warnings.iter().map(|w| w.to_string()).collect();
+        assert!(
+            warnings[0].contains("jumped back by 3600 s"),
+            "{warnings:?}"
+        );
+        let swapped = pair(&files, "2.heap", "1.heap");
+        assert!(swapped.is_ok_and(|series| series.runs.len() == 2));
     }
 
     #[test]

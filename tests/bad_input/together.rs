@@ -9,7 +9,8 @@ fn two_unrelated_processes_are_not_compared() {
     let mut files = [first_case(), second_case()].map(|case| case.heaps().remove(0));
     // The older one first: the clock must not be what refuses.
     files.sort_by_key(|file| seconds_of(file));
-    let said = run("diff", &files, &[]);
+    run("diff", &files, &[]).refused(3, "are not of one program: ");
+    let said = run("diagnose", &files, &[]);
     said.refused(3, "are not of one process: ");
     assert!(said.err.contains("it is another build"), "{}", said.err);
     // One build, two processes: only the counters tell.
@@ -29,7 +30,6 @@ fn two_unrelated_processes_are_not_compared() {
     let [back, all] = [0, 2].map(|word| words[word].parse::<usize>().expect("a number"));
     assert!(0 < back && back <= all, "{}", said.err);
     assert!(said.err.contains("allocation counters went back"));
-    run("diagnose", &files, &[]).refused(3, "are not of one process");
     for command in ["diff", "diagnose"] {
         let said = run_json(command, &files, &[FORCE]);
         let warning = said.answered(0).warns("2 different processes");
@@ -43,7 +43,7 @@ fn a_restart_splits_the_series() {
     let (before, after) = (leaking_process(0, 8), leaking_process(2400, 5));
     desk.put_series("alone", &before);
     desk.put_series("built", &[before, after].concat());
-    // Twice in real captures: another process afterwards, and the same one set back.
+    // Once in real captures.
     let (heaps, others) = (first_case().heaps(), second_case().heaps());
     let begin = seconds_of(&heaps[0]);
     let later = seconds_of(&heaps[9]) - begin + 3600;
@@ -53,14 +53,10 @@ fn a_restart_splits_the_series() {
     }
     for (index, heap) in heaps.iter().enumerate() {
         desk.put(format!("other/a{index}.heap.pb.gz"), read(heap));
-        let seconds = if index < 5 { later } else { 0 };
-        desk.put(format!("back/{index}.heap.pb.gz"), moved(heap, seconds));
     }
-    for (folder, snapshots, second_begins) in [
-        ("built", 8, "8.heap.pb.gz"),
-        ("other", 10, "b0.heap.pb.gz"),
-        ("back", 5, "0.heap.pb.gz"),
-    ] {
+    for (folder, snapshots, second_begins) in
+        [("built", 8, "8.heap.pb.gz"), ("other", 10, "b0.heap.pb.gz")]
+    {
         let said = run_json("diagnose", &[desk.path(folder)], &[]);
         assert!(said.code < 2, "{folder}: {}", said.err);
         let warning = said.warns("restarted once");
@@ -132,23 +128,60 @@ fn another_build_or_rate_in_the_middle_is_another_process() {
         series[4..].iter_mut().for_each(change);
         series
     };
-    let builds = desk.put_series("build", &change_half(|heap| heap.build_id = "b1".into()));
+    let ids = |index| if index < 4 { "b0" } else { "b1" };
+    let mut series = leaking_process(0, 8);
+    for (index, heap) in series.iter_mut().enumerate() {
+        heap.build_id = ids(index).into();
+    }
+    let builds = desk.put_series("build", &series);
     let rates = desk.put_series("rate", &change_half(|heap| heap.period = RATE / 8));
-    for (folder, says) in [("build", "another build"), ("rate", "at another rate")] {
+    let changed = "the sampling rate changed from 512 KiB to 64 KiB at";
+    for (folder, says) in [("build", "as another build"), ("rate", changed)] {
         let said = run_json("diagnose", &[desk.path(folder)], &[]);
         said.answered(1).warns_once(&[says, "4.heap.pb.gz"]);
         assert_eq!(said.json()["series"]["snapshots"], 4, "{folder}");
     }
-    for (files, says) in [(builds, "matched by name"), (rates, "no error estimate")] {
+    run("diff", &[&rates[3], &rates[4]], &[]).refused(3, "do not compare object by object");
+    for (files, options, says) in [
+        (&builds, &[][..], "matched by name"),
+        (&builds, &[FORCE], "matched by name"),
+        (&rates, &[FORCE], "no error estimate"),
+    ] {
         let pair = [&files[3], &files[4]];
-        run("diff", &pair, &[]).refused(3, "are not of one process");
-        let said = run_json("diff", &pair, &[FORCE]);
+        let said = run_json("diff", &pair, options);
         said.answered(0).warns(says);
         let diff = said.json();
         let mut rows = list(&diff["rows"]).iter();
         let keep = rows.find(|row| row["function"] == "main.keep").unwrap();
         assert!(keep["delta_bytes"].as_i64().unwrap() > 20 << 20, "{keep}");
     }
+}
+
+#[test]
+fn a_clock_that_was_set_back_does_not_split_the_series() {
+    let desk = Desk::new();
+    let heaps = first_case().heaps();
+    for (index, heap) in heaps.iter().enumerate() {
+        let seconds = if index < 5 { 3600 } else { 0 };
+        desk.put(format!("back/{index}.heap.pb.gz"), moved(heap, seconds));
+    }
+    let said = run_json("diagnose", &[desk.path("back")], &[]);
+    let warning = said.warns("the clock jumped back by 35");
+    assert!(warning.contains("5.heap.pb.gz"), "{warning}");
+    let alone = run_json("diagnose", &heaps, &[]).json();
+    let parts = ["/verdict", "/totals/series", "/findings/0/growth/bytes"];
+    same(&said.json(), &alone, &parts, "back");
+    // The interval across the jump is as long as the others: twelve seconds, as it was.
+    let window = |diagnosis: &serde_json::Value| {
+        let seconds = diagnosis["series"]["window_seconds"].as_f64();
+        seconds.unwrap()
+    };
+    assert!((window(&said.json()) - window(&alone)).abs() < 1.0);
+    // Two snapshots of it, in the order in which they were taken.
+    let pair = [4, 5].map(|index| desk.path(format!("back/{index}.heap.pb.gz")));
+    let said = run_json("diff", &pair, &[]);
+    said.answered(0).warns("the clock jumped back");
+    assert_eq!(said.json()["total"]["seconds"], serde_json::Value::Null);
 }
 
 #[test]

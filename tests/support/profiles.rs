@@ -22,7 +22,8 @@ pub const HEAP_TYPES: [(&str, &str); 4] = [
 /// One row of a profile.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Function names, leaf first.
+    /// Function names, leaf first; `name@line` or `name@line/start` where the lines of the
+    /// frame and of the function's beginning matter, `a + b` where `a` is inlined in `b`.
     pub stack: Vec<String>,
     /// The label `bytes`; `None` = there is no such label.
     pub size: Option<i64>,
@@ -42,6 +43,8 @@ pub struct Pprof {
     pub duration_nanos: i64,
     pub drop_frames: String,
     pub build_id: String,
+    /// The main binary's path.
+    pub binary: String,
     pub rows: Vec<Row>,
 }
 
@@ -57,6 +60,7 @@ impl Pprof {
             duration_nanos: 0,
             drop_frames: String::new(),
             build_id: String::new(),
+            binary: "/app/server".to_owned(),
             rows: Vec::new(),
         }
     }
@@ -134,7 +138,7 @@ impl Pprof {
             drop_frames: strings.index(&self.drop_frames),
             mapping: vec![Mapping {
                 id: 1,
-                filename: strings.index("/app/server"),
+                filename: strings.index(&self.binary),
                 build_id: strings.index(&self.build_id),
                 has_functions: true,
                 ..Mapping::default()
@@ -148,24 +152,32 @@ impl Pprof {
                 value: row.values.clone(),
                 ..Default::default()
             };
-            for name in &row.stack {
+            for place in &row.stack {
                 let next = ids.len() as u64 + 1;
-                let id = *ids.entry(name).or_insert(next);
+                let id = *ids.entry(place).or_insert(next);
                 if id == next {
-                    profile.function.push(Function {
-                        id,
-                        name: strings.index(name),
-                        filename: strings.index("/app/main.go"),
-                        ..Function::default()
-                    });
+                    let mut line = Vec::new();
+                    for frame in place.split(" + ") {
+                        let (name, lines) = frame.split_once('@').unwrap_or((frame, ""));
+                        let (number, start) = lines.split_once('/').unwrap_or((lines, "0"));
+                        let function_id = profile.function.len() as u64 + 1;
+                        profile.function.push(Function {
+                            id: function_id,
+                            name: strings.index(name),
+                            filename: strings.index("/app/main.go"),
+                            start_line: start.parse().expect("a line"),
+                            ..Function::default()
+                        });
+                        line.push(Line {
+                            function_id,
+                            line: number.parse().unwrap_or(10 + id as i64),
+                        });
+                    }
                     profile.location.push(Location {
                         id,
                         mapping_id: 1,
                         address: 0x40_0000 + id * 16,
-                        line: vec![Line {
-                            function_id: id,
-                            line: 10 + id as i64,
-                        }],
+                        line,
                         ..Location::default()
                     });
                 }

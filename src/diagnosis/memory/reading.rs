@@ -30,7 +30,7 @@ pub(super) fn readings<'a>(case: &Case<'a>) -> Vec<Reading<'a>> {
             Some(Reading {
                 stats: snapshot.memory.as_ref()?,
                 heap: snapshot.heap.as_ref(),
-                taken_at: snapshot.taken_at,
+                taken_at: snapshot.moment(),
             })
         })
         .collect()

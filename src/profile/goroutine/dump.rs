@@ -200,7 +200,7 @@ impl<'a> Decoder<'a, '_> {
             };
             let name = symbols.intern_bytes(name);
             let file = symbols.intern_bytes(file);
-            let function = symbols.intern_function(name, file, 0);
+            let function = symbols.intern_function(name, file);
             symbols.intern_frame(function, line)
         })
     }

@@ -86,7 +86,7 @@ impl<'a> StackReader<'a> {
 fn intern_address(address: u64, file: &[u8], symbols: &mut SymbolTable) -> FrameId {
     let name = symbols.intern_str(&format!("0x{address:x}"));
     let file = symbols.intern_bytes(file);
-    let function = symbols.intern_function(name, file, 0);
+    let function = symbols.intern_function(name, file);
     symbols.intern_frame(function, 0)
 }
 
@@ -118,7 +118,7 @@ fn intern_comment(comment: &[u8], symbols: &mut SymbolTable) -> Option<FrameId> 
     };
     let name = symbols.intern_bytes(name);
     let file = symbols.intern_bytes(file);
-    let function = symbols.intern_function(name, file, 0);
+    let function = symbols.intern_function(name, file);
     Some(symbols.intern_frame(function, line))
 }
 

@@ -60,8 +60,8 @@ impl Locations {
                 let name = symbols.intern_bytes(envelope.bytes_at(function.name));
                 let file = symbols.intern_bytes(envelope.bytes_at(function.filename));
                 let start_line = u32::try_from(function.start_line).unwrap_or(0);
-                let id = symbols.intern_function(name, file, start_line);
-                named.insert(id);
+                let id = symbols.intern_function(name, file);
+                named.insert(id, start_line);
                 (function.id, id)
             })
             .collect();
@@ -91,7 +91,7 @@ impl Locations {
                 let name = symbols.intern_str(&format!("0x{:x}", location.address));
                 let file = files.get(&location.mapping_id).copied().unwrap_or(0);
                 let file = symbols.intern_bytes(envelope.bytes_at(file));
-                let function = symbols.intern_function(name, file, 0);
+                let function = symbols.intern_function(name, file);
                 encode_frame(symbols.intern_frame(function, 0), &mut frames);
             }
             let encoded = table.encode(&frames);
