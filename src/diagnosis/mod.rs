@@ -19,6 +19,7 @@ mod model;
 mod movement;
 mod next_steps;
 mod replaced;
+mod restarts;
 mod sentences;
 mod settle;
 mod single;
@@ -212,6 +213,7 @@ pub fn diagnose(
     let totals = summary::totals(&case);
     let verdict = summary::verdict(&case, &findings);
     let memory = memory::breakdown(&case);
+    not_a_leak.extend(restarts::restarts(&case));
     not_a_leak.extend(movement::movements(&case, &findings));
     not_a_leak.extend(memory::verdicts(&case, &findings, memory.as_ref()));
     let size = |entry: &NotALeak| entry.bytes.unwrap_or(0.0);

@@ -143,9 +143,8 @@ struct Swing {
 impl Swing {
     /// None when nothing that rose was given back.
     fn of(values: &[f64]) -> Option<Self> {
-        let lowest = |range: std::ops::Range<usize>| {
-            range.min_by(|&a, &b| values[a].total_cmp(&values[b]))
-        };
+        let lowest =
+            |range: std::ops::Range<usize>| range.min_by(|&a, &b| values[a].total_cmp(&values[b]));
         let around = |peak: usize| Some((lowest(0..peak)?, peak, lowest(peak + 1..values.len())?));
         let given_back = |&(before, peak, after): &(usize, usize, usize)| {
             values[peak] - values[before].max(values[after])
