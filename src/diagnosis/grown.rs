@@ -2,7 +2,9 @@
 //! pattern joined, growth without a pattern given to the pattern that it belongs to.
 
 use super::case::Case;
-use super::finding::{Parts, measure, weigh, write_finding};
+use super::crowd_candidate::crowd_candidates;
+use super::finding::{Parts, write_finding};
+use super::measure::{measure, weigh};
 use super::replaced::write_replaced;
 use super::{Finding, NotALeak, candidate, sorted_union};
 use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
@@ -65,7 +67,7 @@ pub(super) fn findings(
         };
         join(&mut all_parts, parts);
     }
-    for candidate in candidate::crowd_candidates(case.crowds) {
+    for candidate in crowd_candidates(case.crowds) {
         let matches = match_patterns(catalogue, view, None, &everything);
         let is_about = |crowds: &[usize]| candidate.crowds.iter().any(|c| crowds.contains(c));
         let mut matched = matches

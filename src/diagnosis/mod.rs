@@ -5,15 +5,20 @@
 //! and its evidence. This module knows everything below it and nothing of how a result is
 //! shown; it does no I/O and reads no clock.
 
+mod callers;
 mod candidate;
 mod case;
 mod course;
+mod crowd_candidate;
 mod culprit;
 mod diff;
 mod finding;
 mod grown;
 mod identity;
+mod joined;
+mod judge;
 mod listing;
+mod measure;
 mod memory;
 mod model;
 mod movement;
@@ -36,8 +41,8 @@ use crate::profile::HeapColumns;
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{OtherProcess, Run, Series, differs};
 use case::Case;
-use finding::{all_buckets, weigh};
 use identity::{Comparable, comparable, keyed_like};
+use measure::{all_buckets, weigh};
 use std::borrow::Cow;
 use thiserror::Error;
 

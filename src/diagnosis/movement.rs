@@ -38,7 +38,7 @@ pub(super) fn movements(case: &Case, findings: &[Finding]) -> Vec<NotALeak> {
 fn step_of_heap(case: &Case) -> Option<NotALeak> {
     let history = case.history;
     let points = history.distinct();
-    let totals = history.series(&super::finding::all_buckets(case));
+    let totals = history.series(&super::measure::all_buckets(case));
     let jump_at = |pair: &[usize]| totals[pair[1]] - totals[pair[0]];
     let (index, pair) = points
         .windows(2)
@@ -78,7 +78,7 @@ fn of_heap(case: &Case) -> Option<NotALeak> {
     let history = case.history;
     let points = history.distinct();
     let active = history.active();
-    let all = super::finding::all_buckets(case);
+    let all = super::measure::all_buckets(case);
     let totals = history.series(&all);
     let values: Vec<f64> = points.iter().map(|&point| totals[point]).collect();
     let swing = Swing::of(&values)?;
