@@ -171,7 +171,7 @@ pub(super) fn matched(
     let all = bytes[0] + bytes[1];
     let shares = |before: f64, after: f64| IdentityShares {
         share: match all > 0.0 {
-            true => (before * bytes[0] + after * bytes[1]) / all,
+            true => ((before * bytes[0] + after * bytes[1]) / all).min(1.0),
             false => 0.0,
         },
         before_share: before,

@@ -234,16 +234,21 @@ fn shares(line_up: &LineUp, entries: &[Vec<Entry>; 2]) -> (Vec<[f64; 2]>, [f64; 
     let mut tiers = vec![[0.0; 2]; TIERS.len()];
     let mut unmatched = [0.0; 2];
     for side in 0..2 {
-        let total: f64 = entries[side].iter().map(|entry| entry.bytes as f64).sum();
-        if total <= 0.0 {
-            continue;
-        }
+        // Whole numbers below 2^60: sums are exact enough for shares that add up.
+        let mut bytes = [0i64; TIERS.len()];
+        let mut rest = 0;
         for (entry, tier) in entries[side].iter().zip(&line_up.tiers[side]) {
-            let share = entry.bytes as f64 / total;
             match tier {
-                Some(tier) => tiers[*tier as usize][side] += share,
-                None => unmatched[side] += share,
+                Some(tier) => bytes[*tier as usize] += entry.bytes,
+                None => rest += entry.bytes,
             }
+        }
+        let total = rest + bytes.iter().sum::<i64>();
+        if total > 0 {
+            for (tier, bytes) in tiers.iter_mut().zip(bytes) {
+                tier[side] = bytes as f64 / total as f64;
+            }
+            unmatched[side] = rest as f64 / total as f64;
         }
     }
     (tiers, unmatched)

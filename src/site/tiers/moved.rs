@@ -45,30 +45,62 @@ pub(super) struct Found {
     pub moved: Vec<Moved>,
 }
 
-/// Functions that are gone, each with the one new function of the same bare symbol.
+/// Functions that are gone, each with the new function that has its name in another package.
 pub(super) struct Renames {
     new_of: HashMap<u32, u32>,
     old_of: HashMap<u32, u32>,
 }
 
+/// Functions of one bare symbol in packages that are gone, and in new ones, that are compared.
+const MAX_NAMESAKES: usize = 64;
+
 impl Renames {
+    /// A gone function of which there are several new namesakes is in the package that took in
+    /// most functions of the old one.
     pub(super) fn new(signer: &Signer, known: &[HashSet<u32>; 2]) -> Self {
         let only = |side: usize| {
             let mut by_bare: HashMap<u32, Vec<u32>> = HashMap::new();
             for name in known[side].iter().filter(|n| !known[1 - side].contains(*n)) {
                 by_bare.entry(signer.bare(*name)).or_default().push(*name);
             }
+            by_bare.retain(|_, names| names.len() <= MAX_NAMESAKES);
             by_bare
         };
         let (gone, new) = (only(BEFORE), only(AFTER));
-        let pairs = gone.into_iter().filter_map(|(bare, old)| {
-            match (old.as_slice(), new.get(&bare)?.as_slice()) {
-                ([old], [new]) => Some((*old, *new)),
-                _ => None,
+        let mut taken_in: HashMap<(u32, u32), usize> = HashMap::new();
+        for (bare, old) in &gone {
+            for (old, new) in pairs(old, new.get(bare)) {
+                let packages = (signer.package(old), signer.package(new));
+                *taken_in.entry(packages).or_default() += 1;
             }
-        });
-        let new_of: HashMap<u32, u32> = pairs.collect();
-        let old_of = new_of.iter().map(|(old, new)| (*new, *old)).collect();
+        }
+        let mut new_of = HashMap::new();
+        let mut old_of: HashMap<u32, u32> = HashMap::new();
+        let mut disputed: HashSet<u32> = HashSet::new();
+        for (bare, old) in &gone {
+            for old in old {
+                let functions = |new: u32| taken_in[&(signer.package(*old), signer.package(new))];
+                let all = || {
+                    pairs(&[*old], new.get(bare))
+                        .map(|(_, new)| new)
+                        .collect::<Vec<_>>()
+                };
+                let most = all().into_iter().map(functions).max();
+                let best: Vec<u32> = all()
+                    .into_iter()
+                    .filter(|new| Some(functions(*new)) == most)
+                    .collect();
+                if let [new] = best.as_slice() {
+                    new_of.insert(*old, *new);
+                    if old_of.insert(*new, *old).is_some() {
+                        disputed.insert(*new);
+                    }
+                }
+            }
+        }
+        // Two that became one are not told apart.
+        new_of.retain(|_, new| !disputed.contains(new));
+        old_of.retain(|new, _| !disputed.contains(new));
         Self { new_of, old_of }
     }
 
@@ -337,6 +369,12 @@ impl Search<'_> {
         };
         (first_outside(old, new), first_outside(new, old))
     }
+}
+
+fn pairs<'a>(old: &'a [u32], new: Option<&'a Vec<u32>>) -> impl Iterator<Item = (u32, u32)> + 'a {
+    let new = new.map_or(&[][..], Vec::as_slice);
+    old.iter()
+        .flat_map(move |old| new.iter().map(move |new| (*old, *new)))
 }
 
 /// What of a sorted list is not in another.

@@ -40,6 +40,8 @@ pub(super) struct Signer<'a> {
     has_start_lines: bool,
     /// By name: its bare symbol.
     bare_of: Vec<u32>,
+    /// By name: its package.
+    package_of: Vec<u32>,
     /// By name: the first function that has it, in the order of their texts.
     function_of: Vec<Option<FunctionId>>,
     /// By function: its place in the order of names and files, which does not depend on where
@@ -64,6 +66,8 @@ impl<'a> Signer<'a> {
         }
         let mut numbers = Numbers::default();
         let mut bare_of = Vec::new();
+        let mut package_numbers = Numbers::default();
+        let mut package_by_name = Vec::new();
         let mut function_of = Vec::new();
         let functions = symbols
             .function_ids()
@@ -76,6 +80,8 @@ impl<'a> Signer<'a> {
                 let number = numbers.number(&name);
                 bare_of.resize(numbers.0.len(), 0);
                 bare_of[number as usize] = bare;
+                package_by_name.resize(numbers.0.len(), 0);
+                package_by_name[number as usize] = package_numbers.number(package_of(&name));
                 function_of.resize(numbers.0.len(), None);
                 let first = function_of[number as usize].get_or_insert(id);
                 if ranks[id.index()] < ranks[first.index()] {
@@ -93,6 +99,7 @@ impl<'a> Signer<'a> {
             functions,
             has_start_lines: heaps.iter().all(|heap| heap.functions.has_start_lines()),
             bare_of,
+            package_of: package_by_name,
             function_of,
             lines: HashMap::new(),
             offsets: HashMap::new(),
@@ -177,6 +184,11 @@ impl<'a> Signer<'a> {
     /// The number of a name without its package.
     pub(super) fn bare(&self, name: u32) -> u32 {
         self.bare_of[name as usize]
+    }
+
+    /// The number of a name's package.
+    pub(super) fn package(&self, name: u32) -> u32 {
+        self.package_of[name as usize]
     }
 
     /// A function of that name.

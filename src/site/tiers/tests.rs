@@ -487,3 +487,34 @@ fn a_site_called_from_elsewhere_keeps_its_place_in_the_last_build() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].frames[0].line, 31);
 }
+
+#[test]
+fn a_module_that_was_renamed_keeps_its_packages_apart() {
+    let stacks = |module: &str| {
+        [
+            "red.Get",
+            "blue.Get",
+            "red.Put",
+            "blue.Put",
+            "red.Red",
+            "blue.Blue",
+        ]
+        .map(|function| {
+            let package = function.split('.').next().unwrap();
+            format!("{module}/{function}:5@1 < {module}/{package}.run:9@7 < {module}.main:3@1")
+        })
+    };
+    fn rows(stacks: &[String]) -> Vec<(&str, u64, i64)> {
+        stacks
+            .iter()
+            .map(|stack| (stack.as_str(), 64, 640))
+            .collect()
+    }
+    let (old, new) = (stacks("old.com/app"), stacks("new.com/app"));
+    let told = all_match(&rows(&old), &rows(&new), Tier::Moved);
+    // `Get` of `red` is in `red`, though `blue` has one too.
+    let name = |module: &str| format!("{module}/red.Get");
+    let moved = (name("old.com/app"), name("new.com/app"), 640);
+    assert!(told.moves.contains(&moved), "{:?}", told.moves);
+    assert_eq!(told.moves.len(), 6);
+}
