@@ -299,6 +299,7 @@ pub(super) fn weigh(case: &Case, buckets: &[u32]) -> HeapView {
         stacks,
         churn: None,
         retention: None,
+        shape: None,
     }
 }
 
@@ -327,7 +328,7 @@ fn find_culprit(
         Some((culprit, frame))
     };
     if let Some(matched) = &parts.matched
-        && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks)
+        && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks, &matched.crowds)
     {
         let seen_in = if blamed.in_goroutine {
             "goroutine"

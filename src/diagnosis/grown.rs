@@ -2,7 +2,7 @@
 //! pattern joined, growth without a pattern given to the pattern that it belongs to.
 
 use super::case::Case;
-use super::finding::{Parts, measure, weigh, write_finding};
+use super::finding::{Parts, measure, shape_of, weigh, write_finding};
 use super::replaced::write_replaced;
 use super::{Finding, NotALeak, candidate, sorted_union};
 use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
@@ -47,6 +47,7 @@ pub(super) fn findings(
         let mut heap = weigh(case, &candidate.buckets);
         heap.churn = growth.churn;
         heap.retention = growth.retention;
+        heap.shape = Some(shape_of(case.history, &candidate.buckets).shape);
         let matches = match_patterns(catalogue, view, Some(&heap), &everything);
         unsettled.extend(matches.unsettled.iter().map(|pattern| pattern.name.clone()));
         let mut matched = matches.matched.into_iter();
@@ -97,6 +98,8 @@ pub(super) fn findings(
                 let growth = measure(case, &parts.grown);
                 (growth.churn, growth.retention)
             };
+            heap.shape =
+                (!parts.grown.is_empty()).then(|| shape_of(case.history, &parts.grown).shape);
             *found = reread(found.pattern, view, &heap, &everything);
         }
     }

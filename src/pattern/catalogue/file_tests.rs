@@ -96,8 +96,11 @@ fn broken_files_say_what_is_wrong_and_where() {
         })
         .collect();
     let expect = [
+        "Alone",
+        "Contradiction",
         "DuplicateId",
         "EmptyCondition",
+        "EmptyGoroutineCondition",
         "EmptyText",
         "Expression",
         "Format",

@@ -79,7 +79,8 @@ fn expressions<'p>(pattern: &'p Pattern, way: &str) -> Vec<&'p Expression> {
         ["goroutines", id, field] => {
             let condition = pattern.goroutines.iter().find(|c| c.id == id).expect(way);
             match field {
-                "frame" => vec![&condition.frame],
+                "frame" => condition.frame.iter().collect(),
+                "below" => condition.below.iter().collect(),
                 "without" => condition.without.iter().collect(),
                 "state" => condition.state.iter().collect(),
                 _ => condition.equal_growth.iter().collect(),
@@ -90,6 +91,7 @@ fn expressions<'p>(pattern: &'p Pattern, way: &str) -> Vec<&'p Expression> {
             | CulpritRule::HeapCaller { of }
             | CulpritRule::GoroutineInside { of }
             | CulpritRule::GoroutineCreator { of } => vec![of],
+            CulpritRule::GoroutineStanding => Vec::new(),
         },
         _ => panic!("{way}"),
     };
