@@ -102,6 +102,9 @@ pub struct HeapCondition {
     /// A frame that must not stand on the stack.
     #[serde(default)]
     pub without: Option<Expression>,
+    /// A frame of the program's own must stand on the stack.
+    #[serde(default)]
+    pub under_application: bool,
     /// Smallest and largest object size in bytes.
     #[serde(default)]
     pub object_size: Option<[u64; 2]>,

@@ -3,6 +3,7 @@
 use super::goroutines::read_goroutines;
 use super::view::{EvidenceView, HeapView};
 use super::{Catalogue, HeapCondition, Pattern, Trend, Variant};
+use crate::site::FrameClass;
 use crate::units::size;
 
 /// A pattern whose required conditions all hold.
@@ -279,7 +280,12 @@ fn stacks_that_meet<'h>(
             let site = view.sites.site(stack.stack);
             site.is_some_and(|frame| view.is_match(expression, frame))
         });
-        fits_size && fits_site && fits_frames(condition, view, stack.stack)
+        let fits_owner = !condition.under_application
+            || view
+                .sites
+                .frames(stack.stack)
+                .any(|frame| view.sites.class(frame.function) == FrameClass::Application);
+        fits_size && fits_site && fits_owner && fits_frames(condition, view, stack.stack)
     })
 }
 

@@ -14,9 +14,24 @@ fn builtin_patterns_come_most_specific_first() {
         .collect();
     let expect = [
         "logger-promise-chain",
+        "informers-never-stopped",
         "stale-watchers",
+        "handlers-never-removed",
         "backed-up-informer",
+        "tls-transport-cache",
+        "grpc-connection-per-call",
+        "event-broadcaster-per-call",
+        "metric-label-cardinality",
+        "logger-values-accumulate",
+        "response-body-not-closed",
+        "client-per-call",
+        "spans-never-ended",
+        "workqueue-bookkeeping",
+        "context-children-never-cancelled",
+        "timers-not-stopped",
         "hot-rewatch-loop",
+        "goroutine-blocked-on-channel",
+        "container-without-delete",
     ];
     assert_eq!(names, expect);
     for name in expect {
@@ -275,7 +290,6 @@ fn watches_and_their_connections_are_told_apart() {
         "goroutines.blocked.frame",
         "goroutines.sending.frame",
         "goroutines.connections.equal_growth",
-        "goroutines.reflectors.equal_growth",
     ] {
         check_names("stale-watchers", way, &[receive], &others);
         check_names("stale-watchers", way, &[], &connections);
@@ -308,18 +322,6 @@ fn watches_and_their_connections_are_told_apart() {
         "goroutines.sending.state",
         &["chan send"],
         &["select"],
-    );
-    let reflectors = [
-        "k8s.io/client-go/tools/cache.(*Reflector).ListAndWatch",
-        "k8s.io/client-go/tools/cache.(*Reflector).ListAndWatchWithContext",
-    ];
-    // Its second goroutine would make two of one.
-    let others = ["k8s.io/client-go/tools/cache.(*Reflector).startResync"];
-    check_names(
-        "stale-watchers",
-        "goroutines.reflectors.frame",
-        &reflectors,
-        &others,
     );
     let others = [
         "k8s.io/client-go/rest.(*Request).WatchList",
