@@ -197,7 +197,7 @@ fn find_culprit(
         Some((culprit, frame))
     };
     if let Some(matched) = &parts.matched
-        && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks)
+        && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks, &matched.crowds)
     {
         let seen_in = if blamed.in_goroutine {
             "goroutine"

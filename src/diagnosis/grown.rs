@@ -4,6 +4,7 @@
 use super::case::Case;
 use super::crowd_candidate::crowd_candidates;
 use super::finding::{Parts, write_finding};
+use super::judge::shape_of;
 use super::measure::{measure, weigh};
 use super::replaced::write_replaced;
 use super::{Finding, NotALeak, candidate, sorted_union};
@@ -49,6 +50,7 @@ pub(super) fn findings(
         let mut heap = weigh(case, &candidate.buckets);
         heap.churn = growth.churn;
         heap.retention = growth.retention;
+        heap.shape = Some(shape_of(case.history, &candidate.buckets).shape);
         let matches = match_patterns(catalogue, view, Some(&heap), &everything);
         unsettled.extend(matches.unsettled.iter().map(|pattern| pattern.name.clone()));
         let mut matched = matches.matched.into_iter();
@@ -99,6 +101,8 @@ pub(super) fn findings(
                 let growth = measure(case, &parts.grown);
                 (growth.churn, growth.retention)
             };
+            heap.shape =
+                (!parts.grown.is_empty()).then(|| shape_of(case.history, &parts.grown).shape);
             *found = reread(found.pattern, view, &heap, &everything);
         }
     }

@@ -80,5 +80,6 @@ pub(super) fn weigh(case: &Case, buckets: &[u32]) -> HeapView {
         stacks,
         churn: None,
         retention: None,
+        shape: None,
     }
 }
