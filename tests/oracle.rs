@@ -192,6 +192,14 @@ fn is_heap_text(path: &Path) -> bool {
     read.is_ok() && text == *b"heap profile"
 }
 
+/// The programs that heapdrift grew from.
+const INCIDENTS: [&str; 4] = [
+    "logger-promise-chain",
+    "backed-up-informer",
+    "stale-watchers",
+    "stale-watchers-v019-stopped",
+];
+
 #[test]
 fn every_fixture_agrees_with_pprof() {
     if !has_go() {
@@ -208,11 +216,21 @@ fn every_fixture_agrees_with_pprof() {
         let text = heaps
             .iter()
             .find(|path| path.to_string_lossy().contains(".memory.") && is_heap_text(path));
-        for file in protos.iter().copied().chain(text) {
+        // All files of the incidents; of the rest, which come from the same few programs, the
+        // first and the last, for each takes pprof a second.
+        let compared: Vec<&PathBuf> = match INCIDENTS.contains(&case.name.as_str()) {
+            true => protos.clone(),
+            false => [protos.first(), protos.last()]
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect(),
+        };
+        for file in compared.into_iter().chain(text) {
             assert!(compare_top(file), "{} was not read by both", file.display());
             tops += 1;
         }
-        for pair in [[0, 1], [0, protos.len() - 1]] {
+        for pair in [[0, protos.len() - 1]] {
             assert!(
                 compare_diff(protos[pair[0]], protos[pair[1]]),
                 "{}",

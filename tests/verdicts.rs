@@ -297,3 +297,61 @@ fn exact_profiles_do_not_make_a_finding_of_a_few_bytes() {
         "{warnings}"
     );
 }
+
+/// Eight snapshots 30 s apart, with the runtime's own count of collector cycles.
+fn with_cycles(cycles: fn(i64) -> i64) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    for t in 0..8 {
+        let heap = Pprof::heap(30 * t)
+            .sampled("main.table < main.main", 8192, 60 + t, 60)
+            .sampled("main.keep < main.main", 4096, 10 + 9 * t, 10 + 9 * t);
+        fs::write(dir.path().join(format!("{t}.heap.pb.gz")), heap.gzip()).unwrap();
+        let memory = format!(
+            "# runtime.MemStats\n# NumGC = {}\n# NumForcedGC = 0\n",
+            cycles(t)
+        );
+        fs::write(dir.path().join(format!("{t}.memory.txt")), memory).unwrap();
+    }
+    let output = heapdrift()
+        .arg("diagnose")
+        .arg(dir.path())
+        .args(["-f", "json"])
+        .output()
+        .unwrap();
+    json(&output)
+}
+
+#[test]
+fn a_window_of_fewer_than_ten_cycles_is_no_proof() {
+    let diagnosis = with_cycles(|t| 100 + t);
+    assert_eq!(diagnosis["series"]["gc_cycles"], 7);
+    assert_eq!(verdict_of_first(&diagnosis), "growing");
+    let said = diagnosis["findings"][0]["would_change"].to_string();
+    assert!(said.contains("ten collector cycles"), "{said}");
+    let diagnosis = with_cycles(|t| 100 + 3 * t);
+    assert_eq!(diagnosis["series"]["gc_cycles"], 21);
+    assert_eq!(verdict_of_first(&diagnosis), "leak");
+}
+
+#[test]
+fn sites_of_one_sampled_object_prove_nothing() {
+    // Thirty sites of one object each; as many new ones as old ones gone.
+    let stacks: Vec<String> = (0..30)
+        .map(|i| format!("main.site{i} < main.main"))
+        .collect();
+    let rows: Vec<Row> = stacks
+        .iter()
+        .enumerate()
+        .map(|(index, stack)| {
+            let history: Path10 = match index % 2 {
+                0 => |t| (1, i64::from(t < 5)),
+                _ => |t| (i64::from(t >= 5), i64::from(t >= 5)),
+            };
+            (stack.as_str(), 524_288, history)
+        })
+        .chain([STEADY])
+        .collect();
+    let diagnosis = diagnose(&rows, None);
+    assert_eq!(diagnosis["verdict"], "steady");
+    assert_eq!(diagnosis["findings"], serde_json::json!([]));
+}

@@ -1,24 +1,16 @@
-//! Growth that is real, gathered into candidates for findings: one candidate, one cause.
+//! Growth of the heap that is real, gathered into candidates for findings.
 
 use super::culprit::blame;
+use super::joined::join_alike;
 use super::replaced::replaced_bytes;
-use crate::growth::{Crowds, Evidence, History, Shape, TestedUnits, UnitKind, read_growth};
-use crate::site::{CanonId, FrameClass, SiteIndex};
+use crate::growth::{Evidence, History, TestedUnits, UnitKind};
+use crate::site::{CanonId, SiteIndex};
 use hashbrown::{HashMap, HashSet};
 
-/// Candidates that share this much of their frames are one (statistics.md §7.2).
-const SHARED_FRAMES: f64 = 0.8;
-/// A frame is typical of a candidate when it stands above this share of its growth.
-const TYPICAL_SHARE: f64 = 0.8;
-/// Goroutine groups that grew by as many, within this share, are one resource.
-const EQUAL_WITHIN: f64 = 0.1;
 /// A candidate is split at the caller of this share of its growth.
 const SPLIT_SHARE: f64 = 0.6;
 /// Bounds the search for thinly spread growth.
 const MAX_SUBTREES: usize = 20;
-/// Most causes that are told apart; a program in which more places leak at once has one cause
-/// that no profile shows. What is cut is counted.
-const MAX_CANDIDATES: usize = 500;
 /// Growth below both is set aside: bytes, and share of the heap in the last snapshot.
 const SLIGHT_BYTES: f64 = 65_536.0;
 const SLIGHT_SHARE: f64 = 0.001;
@@ -32,7 +24,7 @@ pub(super) struct HeapCandidate {
     /// Numbers of its active buckets, ascending.
     pub buckets: Vec<u32>,
     /// What it was split off from: callers of one helper that were told apart stay apart.
-    split_from: Option<usize>,
+    pub split_from: Option<usize>,
 }
 
 impl HeapCandidate {
@@ -57,15 +49,6 @@ pub(super) struct HeapCandidates {
     pub slight: (usize, f64),
     /// Those that took the place of another caller's bytes, and how many bytes that were.
     pub replaced: Vec<(HeapCandidate, f64)>,
-}
-
-/// Crowds that grew together.
-#[derive(Debug, Clone)]
-pub(super) struct CrowdCandidate {
-    /// Indices into [`Crowds::crowds`], the largest growth first.
-    pub crowds: Vec<usize>,
-    /// How they grew.
-    pub shape: Shape,
 }
 
 /// Candidates on the heap, from the tested units.
@@ -221,38 +204,6 @@ pub(super) fn blind_candidates(history: &History, sites: &SiteIndex) -> HeapCand
     join_alike(found, history, sites)
 }
 
-/// Candidates among the goroutines: crowds that grew, equal growth together.
-pub(super) fn crowd_candidates(crowds: &Crowds) -> Vec<CrowdCandidate> {
-    let mut growing: Vec<(usize, Shape)> = crowds
-        .crowds
-        .iter()
-        .enumerate()
-        .filter_map(|(index, crowd)| {
-            let reading = read_growth(&crowd.counts, crowds.seconds.as_deref())?;
-            matches!(reading.shape, Shape::Sustained | Shape::Open)
-                .then_some((index, reading.shape))
-        })
-        .collect();
-    let growth = |index: usize| crowds.crowds[index].growth();
-    growing.sort_by_key(|&(index, _)| std::cmp::Reverse(growth(index)));
-    let mut found: Vec<CrowdCandidate> = Vec::new();
-    for (index, shape) in growing {
-        let is_equal = |candidate: &&mut CrowdCandidate| {
-            let first = growth(candidate.crowds[0]);
-            candidate.shape == shape
-                && (first - growth(index)) as f64 <= EQUAL_WITHIN * first as f64
-        };
-        match found.iter_mut().find(is_equal) {
-            Some(candidate) => candidate.crowds.push(index),
-            None => found.push(CrowdCandidate {
-                crowds: vec![index],
-                shape,
-            }),
-        }
-    }
-    found
-}
-
 /// Change of a set of buckets over the window, bytes.
 pub(super) fn growth_of(history: &History, buckets: &[u32]) -> f64 {
     let last = history.points().saturating_sub(1);
@@ -287,108 +238,4 @@ fn explained(history: &History, buckets: &[u32]) -> f64 {
         .map(|&bucket| history.inuse(0, bucket).min(history.inuse(last, bucket)) as f64)
         .sum();
     growth * growth / (growth + steady).max(1.0)
-}
-
-fn join_alike(
-    mut found: Vec<HeapCandidate>,
-    history: &History,
-    sites: &SiteIndex,
-) -> HeapCandidates {
-    let growth = |candidate: &HeapCandidate| growth_of(history, &candidate.buckets);
-    found.sort_by(|a, b| {
-        growth(b)
-            .total_cmp(&growth(a))
-            .then_with(|| a.buckets.cmp(&b.buckets))
-    });
-    let cut = found.split_off(found.len().min(MAX_CANDIDATES));
-    let mut joined: Vec<(HeapCandidate, Option<CanonId>, Vec<CanonId>)> = Vec::new();
-    for candidate in found {
-        let owner = owner_of(&candidate, history, sites);
-        let frames = typical_frames(&candidate, history, sites);
-        let is_one = |known: &&mut (HeapCandidate, Option<CanonId>, Vec<CanonId>)| {
-            let is_split =
-                known.0.split_from.is_some() && known.0.split_from == candidate.split_from;
-            !is_split && (owner.is_some() && known.1 == owner || is_alike(&known.2, &frames))
-        };
-        match joined.iter_mut().find(is_one) {
-            Some((first, ..)) => {
-                first.buckets = super::sorted_union(&first.buckets, &candidate.buckets);
-            }
-            None => joined.push((candidate, owner, frames)),
-        }
-    }
-    HeapCandidates {
-        kept: joined
-            .into_iter()
-            .map(|(candidate, ..)| candidate)
-            .collect(),
-        cut: cut.len(),
-        cut_bytes: cut.iter().map(growth).sum(),
-        ..HeapCandidates::default()
-    }
-}
-
-/// The application's function nearest to most of a candidate's growth: two candidates of one
-/// such function (its own objects, and those that a library makes for it) are one cause.
-fn owner_of(candidate: &HeapCandidate, history: &History, sites: &SiteIndex) -> Option<CanonId> {
-    let last = history.points().saturating_sub(1);
-    let mut owners: HashMap<Option<CanonId>, f64> = HashMap::new();
-    let mut total = 0.0;
-    for &bucket in &candidate.buckets {
-        let growth = (history.inuse(last, bucket) - history.inuse(0, bucket)).max(0) as f64;
-        let owner = sites
-            .frames(history.buckets()[bucket as usize].stack)
-            .find(|frame| sites.class(frame.function) == FrameClass::Application)
-            .map(|frame| sites.canon(frame.function));
-        *owners.entry(owner).or_default() += growth;
-        total += growth;
-    }
-    // At most one can have that share.
-    let is_most =
-        |(_, growth): &(Option<CanonId>, f64)| total > 0.0 && *growth >= TYPICAL_SHARE * total;
-    owners.into_iter().find(is_most)?.0
-}
-
-/// Whether two sorted lists share [`SHARED_FRAMES`] of the longer one.
-fn is_alike(a: &[CanonId], b: &[CanonId]) -> bool {
-    let longer = a.len().max(b.len());
-    // Lists of very different length can't.
-    if (a.len().min(b.len()) as f64) < SHARED_FRAMES * longer as f64 || longer == 0 {
-        return false;
-    }
-    let shared = a
-        .iter()
-        .filter(|frame| b.binary_search(frame).is_ok())
-        .count();
-    shared as f64 >= SHARED_FRAMES * longer as f64
-}
-
-/// Functions, neither runtime nor producers, in ascending order, above most of a candidate's growth.
-fn typical_frames(candidate: &HeapCandidate, history: &History, sites: &SiteIndex) -> Vec<CanonId> {
-    let last = history.points().saturating_sub(1);
-    let mut weights: HashMap<CanonId, f64> = HashMap::new();
-    let mut total = 0.0;
-    for &bucket in &candidate.buckets {
-        let growth = (history.inuse(last, bucket) - history.inuse(0, bucket)).max(0) as f64;
-        total += growth;
-        let stack = history.buckets()[bucket as usize].stack;
-        let functions: HashSet<CanonId> = sites
-            .frames(stack)
-            .filter(|frame| {
-                sites.class(frame.function) != FrameClass::Runtime
-                    && !sites.is_transparent(frame.function)
-            })
-            .map(|frame| sites.canon(frame.function))
-            .collect();
-        for function in functions {
-            *weights.entry(function).or_default() += growth;
-        }
-    }
-    let mut typical: Vec<CanonId> = weights
-        .into_iter()
-        .filter(|(_, weight)| *weight >= TYPICAL_SHARE * total && total > 0.0)
-        .map(|(function, _)| function)
-        .collect();
-    typical.sort_unstable();
-    typical
 }

@@ -1,7 +1,7 @@
 //! How a finding's growth is spread over the window, and how the same sites fared elsewhere.
 
 use super::case::Case;
-use super::finding::shape_of;
+use super::judge::shape_of;
 use super::{Course, OtherRuns, Third};
 use crate::growth::{BLOCK_ALPHA, Evidence, History, Shape, ShapeReading};
 use crate::site::Bucket;

@@ -1,16 +1,17 @@
 //! One cause of growth, written out: its growth, sites, culprit, goroutines and evidence.
 
+use super::callers::{callers_of, even_callers, path_from};
 use super::case::{Case, FrameName};
 use super::course::{course, other_runs};
-use super::culprit::{blame, callers_of, even_callers, path_from};
+use super::culprit::blame;
+use super::judge::{confidence, crowd_verdict, heap_verdict, shape_of};
 use super::listing::{list_goroutines, list_sites};
+use super::measure::{all_buckets, measure, weigh};
 use super::sentences;
 use super::settle::would_change;
-use super::{Culprit, Finding, FindingGrowth, FindingVerdict, Unshown};
-use crate::growth::{
-    BlockTest, Container, History, MIN_POINTS, Shape, ShapeReading, read_shape, theil_sen,
-};
-use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
+use super::{Culprit, Finding, FindingVerdict, Unshown};
+use crate::growth::Shape;
+use crate::pattern::{EvidenceView, HeapView, PatternMatch};
 use crate::profile::Frame;
 use crate::site::{FrameClass, declared_name};
 
@@ -148,10 +149,6 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     }
 }
 
-pub(super) fn all_buckets(case: &Case) -> Vec<u32> {
-    (0..case.history.buckets().len() as u32).collect()
-}
-
 /// The functions that started a finding's growing goroutines, most first.
 fn creators(case: &Case, parts: &Parts, culprit: &Culprit) -> Vec<String> {
     let mut crowds: Vec<_> = parts
@@ -173,133 +170,6 @@ fn creators(case: &Case, parts: &Parts, culprit: &Culprit) -> Vec<String> {
     }
     names.truncate(3);
     names
-}
-
-/// Reads the shape of a set of buckets over the points of a run.
-pub(super) fn shape_of(history: &History, buckets: &[u32]) -> ShapeReading {
-    let values = history.series(buckets);
-    let mut reading = read_shape(
-        &values,
-        history.seconds(),
-        history.distinct(),
-        |from, to| {
-            match history.evidence(buckets, from, to) {
-                Some(evidence) => BlockTest {
-                    p_value: evidence.p_value(),
-                    sd: evidence.sd_bytes(),
-                    variance: evidence.test_variance(),
-                    is_loose: evidence.is_loose(),
-                },
-                // Without an error estimate persistence is all there is.
-                None => BlockTest {
-                    p_value: if values[to] > values[from] { 0.0 } else { 1.0 },
-                    sd: 0.0,
-                    variance: 0.0,
-                    is_loose: false,
-                },
-            }
-        },
-    );
-    reading.container = Container::find(history, buckets);
-    if reading.container.is_some() {
-        reading.shape = Shape::Sustained;
-    }
-    reading
-}
-
-fn heap_verdict(case: &Case, reading: &ShapeReading) -> FindingVerdict {
-    let has_counts = case.history.sampler().is_some();
-    named(case, reading.shape, has_counts && case.has_enough_cycles())
-}
-
-fn crowd_verdict(case: &Case, shape: Shape) -> FindingVerdict {
-    // Counts are exact and need no collector: four snapshots are enough.
-    named(case, shape, case.crowds.points >= MIN_POINTS)
-}
-
-/// The verdict of a shape. Growth that lasts is a leak only on evidence that suffices, and only
-/// within one process.
-fn named(case: &Case, shape: Shape, suffices: bool) -> FindingVerdict {
-    match shape {
-        Shape::Step => FindingVerdict::Step,
-        Shape::Sawtooth => FindingVerdict::Sawtooth,
-        Shape::Plateauing => FindingVerdict::Plateauing,
-        Shape::Sustained if suffices && case.run.is_one_process => FindingVerdict::Leak,
-        Shape::Sustained | Shape::Open => FindingVerdict::Growing,
-    }
-}
-
-/// Growth of a set of buckets from the first to the last point.
-pub(super) fn measure(case: &Case, buckets: &[u32]) -> FindingGrowth {
-    let (history, last) = (case.history, case.last());
-    let evidence = history.evidence(buckets, 0, last);
-    let series = history.series(buckets);
-    let plain = series.last().copied().unwrap_or(0.0) - series.first().copied().unwrap_or(0.0);
-    let bytes = evidence
-        .as_ref()
-        .map_or(plain, |evidence| evidence.delta_bytes());
-    let per_hour = |bytes: f64| case.hours().map(|hours| bytes / hours);
-    let ci95 = evidence.as_ref().and_then(|evidence| {
-        let (low, high) = evidence.interval95();
-        Some([per_hour(low)?, per_hour(high)?])
-    });
-    let allocated = history.allocated_between(buckets, 0, last);
-    // Sites that hold nothing at either end are churn, not a part of what is kept.
-    let holding: Vec<u32> = buckets
-        .iter()
-        .copied()
-        .filter(|&bucket| history.inuse(0, bucket) != 0 || history.inuse(last, bucket) != 0)
-        .collect();
-    let allocated_by_holding = history.allocated_between(&holding, 0, last);
-    let objects = |point| {
-        let count = buckets
-            .iter()
-            .map(|&b| history.inuse_objects(point, b) as f64);
-        count.sum::<f64>()
-    };
-    let share_of = |whole: f64, part: f64| (whole > 0.0 && plain > 0.0).then(|| part / whole);
-    FindingGrowth {
-        bytes,
-        sd_bytes: evidence.as_ref().map(|evidence| evidence.sd_bytes()),
-        bytes_per_hour: per_hour(bytes),
-        ci95,
-        median_bytes_per_hour: history
-            .seconds()
-            .and_then(|seconds| theil_sen(&series, seconds))
-            .map(|per_second| per_second * 3600.0),
-        p_value: evidence.as_ref().map(|evidence| evidence.p_value()),
-        objects: objects(last) - objects(0),
-        retention: share_of(allocated_by_holding, plain).map(|kept| kept.min(1.0)),
-        churn: share_of(allocated, plain).map(|kept| (1.0 / kept).max(1.0)),
-    }
-}
-
-/// Buckets as patterns weigh them: by growth, or by what is in use in a single snapshot.
-pub(super) fn weigh(case: &Case, buckets: &[u32]) -> HeapView {
-    let (history, last) = (case.history, case.last());
-    let stacks: Vec<WeighedStack> = buckets
-        .iter()
-        .map(|&number| {
-            let bucket = history.buckets()[number as usize];
-            let before = if case.is_single() {
-                0
-            } else {
-                history.inuse(0, number)
-            };
-            WeighedStack {
-                bucket: number,
-                stack: bucket.stack,
-                size: bucket.size,
-                weight: (history.inuse(last, number) - before) as f64,
-            }
-        })
-        .collect();
-    HeapView {
-        total: stacks.iter().map(|stack| stack.weight).sum(),
-        stacks,
-        churn: None,
-        retention: None,
-    }
 }
 
 /// The pattern's own rule first, then the frame that explains the growth best, then, for
@@ -327,7 +197,7 @@ fn find_culprit(
         Some((culprit, frame))
     };
     if let Some(matched) = &parts.matched
-        && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks)
+        && let Some(blamed) = view.blame(&matched.pattern.culprit, stacks, &matched.crowds)
     {
         let seen_in = if blamed.in_goroutine {
             "goroutine"
@@ -354,40 +224,4 @@ fn find_culprit(
     let frame = view.crowd_owner(&parts.crowds)?;
     let basis = "the program's own frame on most of these goroutines' stacks".to_owned();
     written(frame, "goroutine", basis)
-}
-
-/// How sure a finding is, 0 to 1. A verdict starts at what its rule proves (leak 0.7, growing
-/// 0.4, a shape that argues against a leak 0.2, suspect 0.3); a window of ten minutes and eight
-/// points, memory that is never freed, and a known pattern each add 0.05 to 0.1.
-fn confidence(
-    case: &Case,
-    verdict: FindingVerdict,
-    parts: &Parts,
-    growth: Option<&FindingGrowth>,
-) -> f64 {
-    let start: f64 = match verdict {
-        FindingVerdict::Leak => 0.7,
-        FindingVerdict::Growing => 0.4,
-        FindingVerdict::Suspect => 0.3,
-        _ => 0.2,
-    };
-    let points = case.history.distinct().len().max(case.crowds.points);
-    let long = case
-        .window_seconds()
-        .is_some_and(|seconds| seconds >= 600.0);
-    let kept = growth
-        .and_then(|g| g.retention)
-        .is_some_and(|kept| kept >= 0.9);
-    let bonus = [
-        (long, 0.1),
-        (points >= 8, 0.05),
-        (kept, 0.05),
-        (parts.matched.is_some(), 0.09),
-    ];
-    let bonus: f64 = bonus
-        .iter()
-        .filter(|(holds, _)| *holds)
-        .map(|(_, add)| add)
-        .sum();
-    (100.0 * (start + bonus)).round() / 100.0
 }

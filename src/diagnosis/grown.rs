@@ -2,7 +2,10 @@
 //! pattern joined, growth without a pattern given to the pattern that it belongs to.
 
 use super::case::Case;
-use super::finding::{Parts, measure, weigh, write_finding};
+use super::crowd_candidate::crowd_candidates;
+use super::finding::{Parts, write_finding};
+use super::judge::shape_of;
+use super::measure::{measure, weigh};
 use super::replaced::write_replaced;
 use super::{Finding, NotALeak, candidate, sorted_union};
 use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
@@ -47,6 +50,7 @@ pub(super) fn findings(
         let mut heap = weigh(case, &candidate.buckets);
         heap.churn = growth.churn;
         heap.retention = growth.retention;
+        heap.shape = Some(shape_of(case.history, &candidate.buckets).shape);
         let matches = match_patterns(catalogue, view, Some(&heap), &everything);
         unsettled.extend(matches.unsettled.iter().map(|pattern| pattern.name.clone()));
         let mut matched = matches.matched.into_iter();
@@ -65,7 +69,7 @@ pub(super) fn findings(
         };
         join(&mut all_parts, parts);
     }
-    for candidate in candidate::crowd_candidates(case.crowds) {
+    for candidate in crowd_candidates(case.crowds) {
         let matches = match_patterns(catalogue, view, None, &everything);
         let is_about = |crowds: &[usize]| candidate.crowds.iter().any(|c| crowds.contains(c));
         let mut matched = matches
@@ -97,6 +101,8 @@ pub(super) fn findings(
                 let growth = measure(case, &parts.grown);
                 (growth.churn, growth.retention)
             };
+            heap.shape =
+                (!parts.grown.is_empty()).then(|| shape_of(case.history, &parts.grown).shape);
             *found = reread(found.pattern, view, &heap, &everything);
         }
     }

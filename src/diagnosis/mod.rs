@@ -5,20 +5,26 @@
 //! and its evidence. This module knows everything below it and nothing of how a result is
 //! shown; it does no I/O and reads no clock.
 
+mod callers;
 mod candidate;
 mod case;
 mod course;
+mod crowd_candidate;
 mod culprit;
 mod diff;
 mod finding;
 mod grown;
 mod identity;
+mod joined;
+mod judge;
 mod listing;
+mod measure;
 mod memory;
 mod model;
 mod movement;
 mod next_steps;
 mod replaced;
+mod restarts;
 mod sentences;
 mod settle;
 mod single;
@@ -35,8 +41,8 @@ use crate::profile::HeapColumns;
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{OtherProcess, Run, Series, differs};
 use case::Case;
-use finding::{all_buckets, weigh};
 use identity::{Comparable, comparable, keyed_like};
+use measure::{all_buckets, weigh};
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -212,6 +218,7 @@ pub fn diagnose(
     let totals = summary::totals(&case);
     let verdict = summary::verdict(&case, &findings);
     let memory = memory::breakdown(&case);
+    not_a_leak.extend(restarts::restarts(&case));
     not_a_leak.extend(movement::movements(&case, &findings));
     not_a_leak.extend(memory::verdicts(&case, &findings, memory.as_ref()));
     let size = |entry: &NotALeak| entry.bytes.unwrap_or(0.0);

@@ -6,15 +6,20 @@ use super::{Finding, FindingVerdict, NotALeak};
 use crate::growth::MIN_GROWTH;
 use crate::units::{duration, size};
 
-/// p and z of a rise and of a fall that are beyond noise, though the moments were picked.
+/// p and z of a rise and of a fall that are both beyond noise: together by chance once in 40,000
+/// triples of moments, and ten snapshots have 120 of these.
+const SWING_P: f64 = 0.005;
+const SWING_Z: f64 = -2.58;
+/// p of a jump that is beyond noise, though the largest of all intervals was picked.
 const PICKED_P: f64 = 1e-4;
-const PICKED_Z: f64 = -3.72;
 /// Least swing as a share of the heap in its highest snapshot.
 const LEAST_SWING: f64 = 0.1;
 /// Least jump as a share of the heap before it.
 const LEAST_STEP: f64 = 0.25;
 /// A reversal counts as a swing of its own from this share of the whole range on.
-const SWING_SHARE: f64 = 0.5;
+const SWING_SHARE: f64 = 1.0 / 3.0;
+/// A jump stays while the heap is above this share of it.
+const STAYS_SHARE: f64 = 0.5;
 
 /// Rises that were given back, named by how often they came.
 pub(super) fn movements(case: &Case, findings: &[Finding]) -> Vec<NotALeak> {
@@ -33,7 +38,7 @@ pub(super) fn movements(case: &Case, findings: &[Finding]) -> Vec<NotALeak> {
 fn step_of_heap(case: &Case) -> Option<NotALeak> {
     let history = case.history;
     let points = history.distinct();
-    let totals = history.series(&super::finding::all_buckets(case));
+    let totals = history.series(&super::measure::all_buckets(case));
     let jump_at = |pair: &[usize]| totals[pair[1]] - totals[pair[0]];
     let (index, pair) = points
         .windows(2)
@@ -41,7 +46,7 @@ fn step_of_heap(case: &Case) -> Option<NotALeak> {
         .max_by(|(_, a), (_, b)| jump_at(a).total_cmp(&jump_at(b)))?;
     let (jump, before) = (jump_at(pair), totals[pair[0]]);
     let rose = history.evidence(history.active(), pair[0], pair[1])?;
-    let halfway = before + SWING_SHARE * jump;
+    let halfway = before + STAYS_SHARE * jump;
     let stays = points[index + 1..]
         .iter()
         .all(|&point| totals[point] >= halfway)
@@ -73,14 +78,14 @@ fn of_heap(case: &Case) -> Option<NotALeak> {
     let history = case.history;
     let points = history.distinct();
     let active = history.active();
-    let all = super::finding::all_buckets(case);
+    let all = super::measure::all_buckets(case);
     let totals = history.series(&all);
     let values: Vec<f64> = points.iter().map(|&point| totals[point]).collect();
     let swing = Swing::of(&values)?;
     let at = |index: usize| points[index];
     let rose = history.evidence(active, at(swing.before), at(swing.peak))?;
     let fell = history.evidence(active, at(swing.peak), at(swing.after))?;
-    let is_real = rose.p_value() <= PICKED_P && fell.z() <= PICKED_Z;
+    let is_real = rose.p_value() <= SWING_P && fell.z() <= SWING_Z;
     let is_large = swing.given_back(&values) >= LEAST_SWING * values[swing.peak];
     (is_real && is_large).then(|| {
         let when = case.history.seconds().map_or_else(String::new, |seconds| {
@@ -124,27 +129,31 @@ fn of_goroutines(case: &Case) -> Option<NotALeak> {
     })
 }
 
-/// The highest point of a series, with the lowest before and after it.
+/// The largest rise of a series that was given back: a high point with the lowest before and
+/// after it.
 #[derive(Debug, PartialEq)]
 struct Swing {
     before: usize,
     peak: usize,
     after: usize,
-    /// How many rises were given back, of at least half the range.
+    /// How many rises were given back, of at least a third of this one.
     peaks: usize,
 }
 
 impl Swing {
-    /// None when the highest point is at an end: nothing was given back, or nothing rose.
+    /// None when nothing that rose was given back.
     fn of(values: &[f64]) -> Option<Self> {
-        let indices = || 0..values.len();
-        let peak = indices().max_by(|&a, &b| values[a].total_cmp(&values[b]).then(b.cmp(&a)))?;
         let lowest =
             |range: std::ops::Range<usize>| range.min_by(|&a, &b| values[a].total_cmp(&values[b]));
-        let before = lowest(0..peak)?;
-        let after = lowest(peak + 1..values.len())?;
-        let low = values[before].min(values[after]);
-        let step = SWING_SHARE * (values[peak] - low);
+        let around = |peak: usize| Some((lowest(0..peak)?, peak, lowest(peak + 1..values.len())?));
+        let given_back = |&(before, peak, after): &(usize, usize, usize)| {
+            values[peak] - values[before].max(values[after])
+        };
+        let (before, peak, after) = (0..values.len())
+            .filter_map(around)
+            .max_by(|a, b| given_back(a).total_cmp(&given_back(b)))
+            .filter(|triple| given_back(triple) > 0.0)?;
+        let step = SWING_SHARE * given_back(&(before, peak, after));
         // Zigzag: a turn counts once the series went by `step` the other way.
         let (mut peaks, mut extreme, mut is_rising) = (0, values[0], true);
         for &value in values {
@@ -200,7 +209,9 @@ mod tests {
         assert_eq!(Swing::of(&[1.0, 2.0, 3.0]), None);
         assert_eq!(Swing::of(&[3.0, 2.0, 1.0]), None);
         assert_eq!(Swing::of(&[]), None);
-        let level = Swing::of(&[2.0, 2.0, 2.0]);
-        assert_eq!(level, None);
+        assert_eq!(Swing::of(&[2.0, 2.0, 2.0]), None);
+        // The highest point has nothing before it; the swing is the second one.
+        let second = Swing::of(&[9.0, 2.0, 8.0, 1.0]).expect("a peak");
+        assert_eq!((second.before, second.peak, second.after), (1, 2, 3));
     }
 }

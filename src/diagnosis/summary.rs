@@ -1,7 +1,7 @@
 //! The figures of the whole: inputs, series, totals and the verdict in a word.
 
 use super::case::Case;
-use super::finding::all_buckets;
+use super::measure::{all_buckets, measure};
 use super::{Finding, FindingVerdict, Input, SeriesSummary, Totals, Verdict};
 use crate::growth::{
     BlockTest, FALSE_DISCOVERY_RATE, MIN_POINTS, Shape, limit_bytes, objects_needed, read_shape,
@@ -137,7 +137,7 @@ pub(super) fn totals(case: &Case) -> Totals {
             .collect(),
     };
     if let (Some(hours), true) = (case.hours(), case.history.points() > 1) {
-        let growth = super::finding::measure(case, case.history.active());
+        let growth = measure(case, case.history.active());
         totals.bytes_per_hour = Some(growth.bytes / hours);
         totals.ci95 = growth.ci95;
     }

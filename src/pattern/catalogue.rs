@@ -19,16 +19,76 @@ const BUILTIN: &[(&str, &str)] = &[
         include_str!("catalogue/backed-up-informer.toml"),
     ),
     (
+        "client-per-call.toml",
+        include_str!("catalogue/client-per-call.toml"),
+    ),
+    (
+        "container-without-delete.toml",
+        include_str!("catalogue/container-without-delete.toml"),
+    ),
+    (
+        "context-children-never-cancelled.toml",
+        include_str!("catalogue/context-children-never-cancelled.toml"),
+    ),
+    (
+        "event-broadcaster-per-call.toml",
+        include_str!("catalogue/event-broadcaster-per-call.toml"),
+    ),
+    (
+        "goroutine-blocked-on-channel.toml",
+        include_str!("catalogue/goroutine-blocked-on-channel.toml"),
+    ),
+    (
+        "grpc-connection-per-call.toml",
+        include_str!("catalogue/grpc-connection-per-call.toml"),
+    ),
+    (
+        "handlers-never-removed.toml",
+        include_str!("catalogue/handlers-never-removed.toml"),
+    ),
+    (
         "hot-rewatch-loop.toml",
         include_str!("catalogue/hot-rewatch-loop.toml"),
+    ),
+    (
+        "informers-never-stopped.toml",
+        include_str!("catalogue/informers-never-stopped.toml"),
     ),
     (
         "logger-promise-chain.toml",
         include_str!("catalogue/logger-promise-chain.toml"),
     ),
     (
+        "logger-values-accumulate.toml",
+        include_str!("catalogue/logger-values-accumulate.toml"),
+    ),
+    (
+        "metric-label-cardinality.toml",
+        include_str!("catalogue/metric-label-cardinality.toml"),
+    ),
+    (
+        "response-body-not-closed.toml",
+        include_str!("catalogue/response-body-not-closed.toml"),
+    ),
+    (
+        "spans-never-ended.toml",
+        include_str!("catalogue/spans-never-ended.toml"),
+    ),
+    (
         "stale-watchers.toml",
         include_str!("catalogue/stale-watchers.toml"),
+    ),
+    (
+        "timers-not-stopped.toml",
+        include_str!("catalogue/timers-not-stopped.toml"),
+    ),
+    (
+        "tls-transport-cache.toml",
+        include_str!("catalogue/tls-transport-cache.toml"),
+    ),
+    (
+        "workqueue-bookkeeping.toml",
+        include_str!("catalogue/workqueue-bookkeeping.toml"),
     ),
 ];
 

@@ -4,6 +4,8 @@
 //! the conditions that the evidence must meet. All expressions match *canonical* function
 //! names ([`crate::site::canonical_name`]), anywhere in the name unless anchored.
 
+use crate::growth::Shape;
+use crate::site::FrameClass;
 use regex::Regex;
 use serde::{Deserialize, Deserializer};
 
@@ -21,6 +23,9 @@ pub struct Pattern {
     pub why: String,
     /// What to do, as a finding says it: a clause without a full stop.
     pub fix: String,
+    /// Whether only growth can show it: then a single snapshot is never suspected of it.
+    #[serde(default)]
+    pub needs_growth: bool,
     /// The page.
     pub page: Page,
     /// Conditions on the heap; those that are required must all hold.
@@ -85,6 +90,9 @@ pub struct HeapCondition {
     /// Whether the pattern needs it; otherwise it only adds evidence.
     #[serde(default = "yes")]
     pub required: bool,
+    /// Whether a single snapshot needs it; as `required` when not given.
+    #[serde(default)]
+    pub required_in_snapshot: Option<bool>,
     /// The allocation site: the leaf-most frame outside the runtime.
     #[serde(default)]
     pub site: Option<Expression>,
@@ -94,6 +102,9 @@ pub struct HeapCondition {
     /// A frame that must not stand on the stack.
     #[serde(default)]
     pub without: Option<Expression>,
+    /// A frame of the program's own must stand on the stack.
+    #[serde(default)]
+    pub under_application: bool,
     /// Smallest and largest object size in bytes.
     #[serde(default)]
     pub object_size: Option<[u64; 2]>,
@@ -109,6 +120,20 @@ pub struct HeapCondition {
     /// Largest bytes allocated per byte of growth over the window.
     #[serde(default)]
     pub max_churn: Option<f64>,
+    /// Least share of what was allocated that stayed, 0 to 1: near 1, nothing is freed. Not
+    /// checked in a single snapshot.
+    #[serde(default)]
+    pub min_retention: Option<f64>,
+    /// Largest share of what was allocated that stayed. Not checked in a single snapshot.
+    #[serde(default)]
+    pub max_retention: Option<f64>,
+    /// The kinds of growth that it can be; any when not given. Not checked in a single snapshot.
+    #[serde(default)]
+    pub shape: Vec<GrowthShape>,
+    /// The condition holds when the stacks that meet the rules make up *less* than `min_share`
+    /// (in a single snapshot: `suspect_share`).
+    #[serde(default)]
+    pub absent: bool,
     /// Whether stacks that meet the rules belong to the finding even where they did not grow
     /// significantly by themselves (their bytes are then part of its growth).
     #[serde(default)]
@@ -117,7 +142,47 @@ pub struct HeapCondition {
     pub says: String,
 }
 
+impl HeapCondition {
+    /// Whether the pattern needs it, in a series or in a single snapshot.
+    pub fn is_required(&self, is_single: bool) -> bool {
+        is_required(self.required, self.required_in_snapshot, is_single)
+    }
+}
+
+/// A kind of growth of the heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GrowthShape {
+    /// In every third of the window, or one container that is reallocated ever larger.
+    Sustained,
+    /// Too few points, or no steady slope: not decided.
+    Open,
+    /// It levels off.
+    Plateauing,
+    /// Nearly all within one interval.
+    Step,
+    /// Memory comes and goes.
+    Sawtooth,
+}
+
+impl GrowthShape {
+    /// Whether it is that shape.
+    pub(super) fn is(self, shape: Shape) -> bool {
+        let named = match shape {
+            Shape::Sustained => Self::Sustained,
+            Shape::Open => Self::Open,
+            Shape::Plateauing => Self::Plateauing,
+            Shape::Step => Self::Step,
+            Shape::Sawtooth => Self::Sawtooth,
+        };
+        self == named
+    }
+}
+
 /// A condition on the goroutines of the whole series.
+///
+/// It asks for a `frame`, a creator (`created_by`) or for whose code they are blocked in
+/// (`blocked_in`), or for several of these at once.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GoroutineCondition {
@@ -131,7 +196,19 @@ pub struct GoroutineCondition {
     #[serde(default)]
     pub required_in_snapshot: Option<bool>,
     /// A frame on the stack, or the frame that created the goroutine.
-    pub frame: Expression,
+    #[serde(default)]
+    pub frame: Option<Expression>,
+    /// The frame that created the goroutine; not checked in forms that do not tell.
+    #[serde(default)]
+    pub created_by: Option<Expression>,
+    /// Whose code they are blocked in: the class of the leaf-most frame that is neither of the
+    /// runtime nor of the standard library.
+    #[serde(default)]
+    pub blocked_in: Vec<Owner>,
+    /// No frame of the standard library stands leafward of that one: the code itself waits, and
+    /// not a lock, a read or a sleep that it called.
+    #[serde(default)]
+    pub directly: bool,
     /// A frame leafward of `frame`.
     #[serde(default)]
     pub below: Option<Expression>,
@@ -145,6 +222,18 @@ pub struct GoroutineCondition {
     /// The state (`chan send`, `select`, …); not checked in forms that have none.
     #[serde(default)]
     pub state: Option<Expression>,
+    /// Least minutes that the longest of them has waited, in the last snapshot; not checked in
+    /// forms that have no waits.
+    #[serde(default)]
+    pub min_wait_minutes: Option<u32>,
+    /// Only a dump (`debug=2`) can settle it, because the other forms have no states, waits and
+    /// creators; without one it is unknown.
+    #[serde(default)]
+    pub needs_dump: bool,
+    /// Goroutines of one stack and creator are judged by themselves: those that do not meet
+    /// `min_count`, `min_wait_minutes` and `trend` alone do not count.
+    #[serde(default)]
+    pub one_stack: bool,
     /// How the number of these goroutines develops; not checked in a single snapshot.
     #[serde(default)]
     pub trend: Trend,
@@ -155,22 +244,50 @@ pub struct GoroutineCondition {
     #[serde(default)]
     pub in_snapshots: f64,
     /// Groups (one expression each, as `frame`) that must have grown by as many as `frame`'s,
-    /// within a tenth; not checked in a single snapshot.
+    /// within a tenth; in a single snapshot there must be as many.
     #[serde(default)]
     pub equal_growth: Vec<Expression>,
+    /// Groups (one expression each, as `frame`) of which there must be as many as of `frame`'s in
+    /// the last snapshot, within a tenth.
+    #[serde(default)]
+    pub equal_count: Vec<Expression>,
     /// The condition holds when no goroutine meets it.
     #[serde(default)]
     pub absent: bool,
-    /// The evidence as a sentence; `{count}` (first and last), `{before}`, `{after}`, `{seen}`, `{snapshots}`, `{state}` and `{inside}` are filled in.
+    /// The evidence as a sentence; `{count}` (first and last), `{before}`, `{after}`, `{seen}`, `{snapshots}`, `{state}`, `{wait}` (minutes, the longest), `{standing}` (where most are blocked) and `{inside}` are filled in.
     pub says: String,
 }
 
 impl GoroutineCondition {
     /// Whether the pattern needs it, in a series or in a single snapshot.
     pub fn is_required(&self, is_single: bool) -> bool {
-        match self.required_in_snapshot {
-            Some(required) if is_single => required,
-            _ => self.required,
+        is_required(self.required, self.required_in_snapshot, is_single)
+    }
+}
+
+fn is_required(in_series: bool, in_snapshot: Option<bool>, is_single: bool) -> bool {
+    match in_snapshot {
+        Some(required) if is_single => required,
+        _ => in_series,
+    }
+}
+
+/// Whose code goroutines are blocked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// The program's own.
+    Application,
+    /// A library's that is not the standard one.
+    Dependency,
+}
+
+impl Owner {
+    /// Whether it is that class.
+    pub(super) fn is(self, class: FrameClass) -> bool {
+        match self {
+            Self::Application => class == FrameClass::Application,
+            Self::Dependency => class == FrameClass::Dependency,
         }
     }
 }
@@ -212,6 +329,9 @@ pub enum CulpritRule {
         /// A frame of theirs.
         of: Expression,
     },
+    /// Of the goroutines that meet the pattern's conditions: the application frame nearest to
+    /// where they stand, their creator included.
+    GoroutineStanding,
 }
 
 /// A form of a pattern that needs another fix.

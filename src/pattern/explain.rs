@@ -31,11 +31,9 @@ pub fn render_page(pattern: &Pattern) -> Vec<Section> {
     let page = &pattern.page;
     let proof = match page.proof {
         Proof::Captures => {
-            "The matchers were checked on captures of real programs that use the real library."
+            "Matchers: checked on captures of real programs that use the real library."
         }
-        Proof::Reports => {
-            "The matchers rest on public reports and on the library's source; they were not checked on captures."
-        }
+        Proof::Reports => "Matchers: from public reports, not from a capture of ours.",
     };
     [
         ("What happens", parse_blocks(&page.what)),
@@ -155,6 +153,23 @@ mod tests {
                 "Proof",
             ];
             assert_eq!(headings, expect, "{}", pattern.name);
+        }
+    }
+
+    #[test]
+    fn a_page_says_what_its_matchers_were_checked_on() {
+        for pattern in Catalogue::builtin().patterns() {
+            let expect = match pattern.page.proof {
+                Proof::Captures => "checked on captures of real programs",
+                Proof::Reports => "from public reports, not from a capture of ours",
+            };
+            let page = render_page(pattern);
+            let said = page.last().map(|section| &section.blocks[..]);
+            assert!(
+                matches!(said, Some([Block::Paragraph(text)]) if text.contains(expect)),
+                "{}: {said:?}",
+                pattern.name
+            );
         }
     }
 

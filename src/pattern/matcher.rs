@@ -1,16 +1,10 @@
 //! Holds the evidence of a finding against every pattern.
 
+use super::goroutines::read_goroutines;
 use super::view::{EvidenceView, HeapView};
-use super::{Catalogue, GoroutineCondition, HeapCondition, Pattern, Trend, Variant};
-use crate::growth::{growth_of, is_growing};
-use crate::profile::Frame;
-use crate::site::CanonId;
+use super::{Catalogue, HeapCondition, Pattern, Trend, Variant};
+use crate::site::FrameClass;
 use crate::units::size;
-use hashbrown::HashMap;
-use std::collections::BTreeMap;
-
-/// Groups "grow by as many" when they do so within this share.
-const EQUAL_WITHIN: f64 = 0.1;
 
 /// A pattern whose required conditions all hold.
 #[derive(Debug, Clone)]
@@ -61,7 +55,7 @@ pub struct Matches<'c> {
 
 /// How a condition stands, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
+pub(super) enum Standing {
     Fails,
     /// The evidence it needs was not captured.
     Unknown,
@@ -93,6 +87,13 @@ fn match_one<'c>(
     all: &HeapView,
     matches: &mut Matches<'c>,
 ) {
+    if pattern.needs_growth && view.is_single {
+        return;
+    }
+    // Growth of the heap has to do with a pattern that says nothing of the heap only by chance.
+    if heap.is_some() && pattern.heap.is_empty() && !view.is_single {
+        return;
+    }
     // Without heap growth of its own a finding must be about goroutines.
     if heap.is_none()
         && !pattern
@@ -153,7 +154,7 @@ fn read_pattern<'c>(
     let mut heap_holds = true;
     for condition in &pattern.heap {
         let reading = read_heap(condition, view, heap);
-        if condition.gathers {
+        if condition.gathers && !condition.absent {
             found
                 .gathered
                 .extend(stacks_that_meet(condition, view, all).map(|s| s.bucket));
@@ -161,10 +162,12 @@ fn read_pattern<'c>(
         if reading.holds {
             held.push(&condition.id);
             found.evidence.push(reading.sentence);
-            found
-                .met
-                .extend(stacks_that_meet(condition, view, heap).map(|s| s.bucket));
-        } else if condition.required {
+            if !condition.absent {
+                found
+                    .met
+                    .extend(stacks_that_meet(condition, view, heap).map(|s| s.bucket));
+            }
+        } else if condition.is_required(view.is_single) {
             heap_holds = false;
         }
     }
@@ -200,12 +203,16 @@ fn read_pattern<'c>(
     }
 }
 
-struct HeapReading {
-    holds: bool,
-    sentence: String,
+pub(super) struct HeapReading {
+    pub holds: bool,
+    pub sentence: String,
 }
 
-fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) -> HeapReading {
+pub(super) fn read_heap(
+    condition: &HeapCondition,
+    view: &EvidenceView,
+    heap: &HeapView,
+) -> HeapReading {
     let (mut bytes, mut stacks) = (0.0, 0usize);
     for stack in stacks_that_meet(condition, view, heap) {
         bytes += stack.weight;
@@ -227,6 +234,22 @@ fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) ->
                 least.is_none_or(|least| churn >= least) && most.is_none_or(|most| churn <= most)
             }),
         };
+    let retention_fits = view.is_single
+        || match (condition.min_retention, condition.max_retention) {
+            (None, None) => true,
+            (least, most) => heap.retention.is_some_and(|kept| {
+                least.is_none_or(|least| kept >= least) && most.is_none_or(|most| kept <= most)
+            }),
+        };
+    let shape_fits = view.is_single
+        || condition.shape.is_empty()
+        || heap
+            .shape
+            .is_some_and(|shape| condition.shape.iter().any(|wanted| wanted.is(shape)));
+    let share_fits = match condition.absent {
+        true => share < least,
+        false => stacks > 0 && share >= least,
+    };
     let number = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |v| format!("{v:.1}"));
     let sentence = fill(
         &condition.says,
@@ -239,7 +262,7 @@ fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) ->
         ],
     );
     HeapReading {
-        holds: stacks > 0 && share >= least && churn_fits,
+        holds: share_fits && churn_fits && retention_fits && shape_fits,
         sentence,
     }
 }
@@ -257,7 +280,12 @@ fn stacks_that_meet<'h>(
             let site = view.sites.site(stack.stack);
             site.is_some_and(|frame| view.is_match(expression, frame))
         });
-        fits_size && fits_site && fits_frames(condition, view, stack.stack)
+        let fits_owner = !condition.under_application
+            || view
+                .sites
+                .frames(stack.stack)
+                .any(|frame| view.sites.class(frame.function) == FrameClass::Application);
+        fits_size && fits_site && fits_owner && fits_frames(condition, view, stack.stack)
     })
 }
 
@@ -286,152 +314,8 @@ fn fits_frames(
     wanted.peek().is_none()
 }
 
-struct GoroutineReading {
-    standing: Standing,
-    sentence: String,
-    crowds: Vec<usize>,
-}
-
-fn read_goroutines(condition: &GoroutineCondition, view: &EvidenceView) -> GoroutineReading {
-    let mut reading = GoroutineReading {
-        standing: Standing::Unknown,
-        sentence: String::new(),
-        crowds: Vec::new(),
-    };
-    if view.crowds.is_empty() {
-        return reading;
-    }
-    let points = view.crowds.points;
-    let mut counts = vec![0u64; points];
-    let mut states: BTreeMap<String, u64> = BTreeMap::new();
-    let mut insides: HashMap<CanonId, (u64, Frame)> = HashMap::new();
-    for (index, crowd) in view.crowds.crowds.iter().enumerate() {
-        let frames = view.crowd_frames(crowd);
-        let Some(at) = view.position(&frames, &condition.frame) else {
-            continue;
-        };
-        let inside = view.application_inside(&frames, at);
-        let below_fits = condition.below.as_ref().is_none_or(|below| {
-            frames[..at]
-                .iter()
-                .any(|&frame| view.is_match(below, frame))
-        });
-        let without_fits = condition
-            .without
-            .as_ref()
-            .is_none_or(|without| view.position(&frames, without).is_none());
-        if !below_fits || !without_fits || (condition.inside_application && inside.is_none()) {
-            continue;
-        }
-        let mut is_met = false;
-        for (point, group) in &crowd.groups {
-            let state = group.state.map(|state| view.sites.symbols().str(state));
-            let state_fits = match (&condition.state, state) {
-                (Some(expression), Some(state)) => expression.is_match(state),
-                _ => true,
-            };
-            if !state_fits {
-                continue;
-            }
-            is_met = true;
-            counts[*point] += group.count;
-            if let Some(state) = state {
-                *states.entry(state.to_owned()).or_default() += group.count;
-            }
-            if let Some(frame) = inside {
-                let canon = view.sites.canon(frame.function);
-                insides.entry(canon).or_insert((0, frame)).0 += group.count;
-            }
-        }
-        if is_met {
-            reading.crowds.push(index);
-        }
-    }
-    let seen = counts.iter().filter(|&&count| count > 0).count();
-    let last = counts.last().copied().unwrap_or(0);
-    let seconds = view.crowds.seconds.as_deref();
-    let trend_fits = view.is_single
-        || match condition.trend {
-            Trend::Any => true,
-            Trend::Growing => is_growing(&counts, seconds),
-            Trend::Steady => !is_growing(&counts, seconds),
-        };
-    // In a single snapshot there is no growth to compare, but there are counts.
-    let size = |counts: &[u64]| match view.is_single {
-        true => counts.last().copied().unwrap_or(0) as i64,
-        false => growth_of(counts),
-    };
-    let equal_fits = condition
-        .equal_growth
-        .iter()
-        .all(|expression| is_equal(size(&counts), size(&counts_of(expression, view))));
-    let holds = if condition.absent {
-        seen == 0
-    } else {
-        (seen > 0 || condition.min_count == 0)
-            && last >= condition.min_count
-            && seen as f64 >= condition.in_snapshots * points as f64
-            && trend_fits
-            && equal_fits
-    };
-    reading.standing = if holds {
-        Standing::Holds
-    } else {
-        Standing::Fails
-    };
-    let most = |counts: &BTreeMap<String, u64>| {
-        let most = counts.iter().max_by_key(|(_, count)| **count);
-        most.map_or_else(|| "unknown".to_owned(), |(state, _)| state.clone())
-    };
-    let inside = insides
-        .values()
-        .max_by_key(|(count, frame)| (*count, *frame))
-        .map_or("", |(_, frame)| {
-            view.sites.symbols().function_name(frame.function)
-        });
-    reading.sentence = fill(
-        &condition.says,
-        &[
-            (
-                "count",
-                match counts.first() {
-                    Some(first) if !view.is_single => format!("{first} → {last}"),
-                    _ => last.to_string(),
-                },
-            ),
-            ("before", counts.first().copied().unwrap_or(0).to_string()),
-            ("after", last.to_string()),
-            ("seen", seen.to_string()),
-            ("snapshots", points.to_string()),
-            ("state", most(&states)),
-            ("inside", inside.to_owned()),
-        ],
-    );
-    reading
-}
-
-fn counts_of(expression: &super::Expression, view: &EvidenceView) -> Vec<u64> {
-    let mut counts = vec![0u64; view.crowds.points];
-    for crowd in &view.crowds.crowds {
-        if view
-            .position(&view.crowd_frames(crowd), expression)
-            .is_some()
-        {
-            for (sum, count) in counts.iter_mut().zip(&crowd.counts) {
-                *sum += count;
-            }
-        }
-    }
-    counts
-}
-
-fn is_equal(a: i64, b: i64) -> bool {
-    let larger = a.abs().max(b.abs());
-    larger > 0 && ((a - b).abs() as f64) <= EQUAL_WITHIN * larger as f64
-}
-
 /// Replaces `{name}` by its value; a name that is not known stays as it is.
-fn fill(template: &str, values: &[(&str, String)]) -> String {
+pub(super) fn fill(template: &str, values: &[(&str, String)]) -> String {
     let mut out = String::with_capacity(template.len() + 32);
     let mut rest = template;
     while let Some(open) = rest.find('{') {
@@ -466,12 +350,5 @@ mod tests {
     fn placeholders_are_filled_once() {
         let values = [("a", "{b}".to_owned()), ("b", "x".to_owned())];
         assert_eq!(fill("1 {a} 2 {b} {c} {", &values), "1 {b} 2 x {c} {");
-    }
-
-    #[test]
-    fn growth_is_equal_within_a_tenth() {
-        assert!(is_equal(100, 91));
-        assert!(!is_equal(100, 89));
-        assert!(!is_equal(0, 0), "nothing grew");
     }
 }

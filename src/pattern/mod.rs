@@ -5,14 +5,18 @@
 mod catalogue;
 mod definition;
 mod explain;
+mod goroutines;
 mod matcher;
 mod view;
 
 pub use catalogue::{Catalogue, CatalogueError, CatalogueProblem};
 pub use definition::{
-    CulpritRule, Expression, GoroutineCondition, HeapCondition, Page, Pattern, Proof, Trend,
-    Variant,
+    CulpritRule, Expression, GoroutineCondition, GrowthShape, HeapCondition, Owner, Page, Pattern,
+    Proof, Trend, Variant,
 };
 pub use explain::{Block, Section, reference_url, render_page};
 pub use matcher::{Matches, PatternMatch, match_patterns, reread};
 pub use view::{BlamedFrame, EvidenceView, HeapView, WeighedStack};
+
+#[cfg(test)]
+mod condition_tests;

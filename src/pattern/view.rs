@@ -1,7 +1,7 @@
 //! The evidence that patterns look at, and the frames they find in it.
 
 use super::{CulpritRule, Expression};
-use crate::growth::{Crowd, Crowds};
+use crate::growth::{Crowd, Crowds, Shape};
 use crate::profile::{Frame, FrameId, StackId};
 use crate::site::{CanonId, FrameClass, SiteIndex};
 use hashbrown::HashMap;
@@ -31,6 +31,8 @@ pub struct HeapView {
     pub churn: Option<f64>,
     /// Share of what was allocated that stayed.
     pub retention: Option<f64>,
+    /// What kind of growth it is, where it is growth.
+    pub shape: Option<Shape>,
 }
 
 /// All evidence of one run, with a memory of which names match which expressions.
@@ -100,8 +102,14 @@ impl<'a> EvidenceView<'a> {
         frames[..of].iter().rev().find(is_application).copied()
     }
 
-    /// Applies a pattern's rules in order; None when none of them finds a frame.
-    pub fn blame(&self, rules: &[CulpritRule], heap: &HeapView) -> Option<BlamedFrame> {
+    /// Applies a pattern's rules in order; None when none of them finds a frame. `crowds` are
+    /// those that meet its conditions.
+    pub fn blame(
+        &self,
+        rules: &[CulpritRule],
+        heap: &HeapView,
+        crowds: &[usize],
+    ) -> Option<BlamedFrame> {
         rules.iter().find_map(|rule| match rule {
             CulpritRule::Frame { frame } => self.heaviest_heap_frame(heap, |frames| {
                 self.position(frames, frame).map(|at| frames[at])
@@ -123,6 +131,10 @@ impl<'a> EvidenceView<'a> {
                 let creator = self.sites.symbols().frame(crowd.created_by?);
                 (self.sites.class(creator.function) == FrameClass::Application).then_some(creator)
             }),
+            CulpritRule::GoroutineStanding => self.crowd_owner(crowds).map(|frame| BlamedFrame {
+                frame,
+                in_goroutine: true,
+            }),
         })
     }
 
@@ -134,7 +146,11 @@ impl<'a> EvidenceView<'a> {
             let is_application =
                 |frame: &Frame| self.sites.class(frame.function) == FrameClass::Application;
             let owner = self.crowd_frames(crowd).into_iter().find(is_application)?;
-            Some((owner, crowd.growth().max(0) as f64))
+            let weight = match self.is_single {
+                true => crowd.counts.last().copied().unwrap_or(0) as f64,
+                false => crowd.growth().max(0) as f64,
+            };
+            Some((owner, weight))
         });
         self.heaviest(picked)
     }

@@ -50,30 +50,27 @@ impl Score {
 
     pub fn header() -> String {
         format!(
-            "{:24} {:>5} {:>5} {:>6} {:>7} {:>9} {:>6} {:>15} {:>9} {:>9}  {}",
-            "judge",
+            "{:23}{:>6}{:>6}{:>7}{:>8}{:>10}{:>7}{:>14}{:>9}{:>6}{:>13}",
+            "",
             "cases",
             "leaks",
             "called",
             "rightly",
             "precision",
             "recall",
-            "above 2 x limit",
-            "culprit@1",
-            "culprit@3",
-            "look-alikes called a leak (a run)"
+            "above limit",
+            "culprit",
+            "top 3",
+            "false alarms"
         )
     }
 
     pub fn row(&self, judge: &str) -> String {
-        let above = format!(
-            "{}/{} {}",
-            self.above_found,
-            self.above,
-            ratio(self.above_found, self.above)
-        );
+        let of = |part: usize, all: usize| format!("{part}/{all} {}", ratio(part, all));
+        let above = of(self.above_found, self.above);
+        let alarms = of(self.false_alarms(), self.look_alikes());
         format!(
-            "{judge:24} {:>5} {:>5} {:>6} {:>7} {:>9} {:>6} {above:>15} {:>9} {:>9}  {} of {} ({})",
+            "{judge:23}{:>6}{:>6}{:>7}{:>8}{:>10}{:>7}{above:>14}{:>9}{:>6}{alarms:>13}",
             self.cases,
             self.leaks,
             self.called,
@@ -82,9 +79,6 @@ impl Score {
             ratio(self.rightly, self.leaks),
             ratio(self.at_1, self.leaks),
             ratio(self.at_3, self.leaks),
-            self.false_alarms(),
-            self.look_alikes(),
-            ratio(self.false_alarms(), self.look_alikes()),
         )
     }
 
@@ -105,19 +99,6 @@ impl Score {
             .into_iter()
             .filter_map(|(what, part, of, floor)| below(what, part, of, floor))
             .collect()
-    }
-
-    /// The sentence that the README has of it.
-    pub fn sentence(&self) -> String {
-        let Self {
-            called,
-            rightly,
-            leaks,
-            ..
-        } = self;
-        format!(
-            "{called} called a leak, {rightly} of them rightly; {rightly} of {leaks} leaks found"
-        )
     }
 }
 

@@ -20,6 +20,8 @@ const GOROUTINE_PLACEHOLDERS: &[&str] = &[
     "seen",
     "snapshots",
     "state",
+    "wait",
+    "standing",
     "inside",
 ];
 
@@ -191,6 +193,19 @@ impl File<'_> {
                 &table,
             )?;
         }
+        if let Some(kept) = condition.min_retention {
+            self.check_range("min_retention", kept, 0.0, 1.0, SHARE, &table)?;
+        }
+        if let Some(kept) = condition.max_retention {
+            let least = condition.min_retention.unwrap_or(0.0);
+            let range = "`min_retention` or more, and at most 1";
+            self.check_range("max_retention", kept, least, 1.0, range, &table)?;
+        }
+        if condition.absent && condition.gathers {
+            let (key, with) = ("gathers", "absent");
+            let steps = [table[0], table[1], Step::Key(key)];
+            return Err(self.error(&steps, CatalogueProblem::Contradiction { key, with }));
+        }
         if let Some([least, most]) = condition.object_size
             && least > most
         {
@@ -219,6 +234,28 @@ impl File<'_> {
             SHARE,
             &table,
         )?;
+        if condition.frame.is_none()
+            && condition.created_by.is_none()
+            && condition.blocked_in.is_empty()
+        {
+            let id = condition.id.clone();
+            return Err(self.error(&table, CatalogueProblem::EmptyGoroutineCondition { id }));
+        }
+        let is_given = [
+            ("directly", condition.directly, "blocked_in"),
+            ("below", condition.below.is_some(), "frame"),
+            ("inside_application", condition.inside_application, "frame"),
+        ];
+        let is_there = |key| match key {
+            "frame" => condition.frame.is_some(),
+            _ => !condition.blocked_in.is_empty(),
+        };
+        for (key, is_given, needs) in is_given {
+            if is_given && !is_there(needs) {
+                let steps = [table[0], table[1], Step::Key(key)];
+                return Err(self.error(&steps, CatalogueProblem::Alone { key, needs }));
+            }
+        }
         self.check_says(&condition.says, GOROUTINE_PLACEHOLDERS, &table)
     }
 

@@ -101,6 +101,28 @@ pub enum CatalogueProblem {
         /// Its id.
         id: String,
     },
+    /// A goroutine condition that asks for nothing.
+    #[error("the condition \"{id}\" asks for no goroutine in particular, so all meet it")]
+    EmptyGoroutineCondition {
+        /// Its id.
+        id: String,
+    },
+    /// A key that means nothing without another one.
+    #[error("`{key}` says nothing without `{needs}`")]
+    Alone {
+        /// The key.
+        key: &'static str,
+        /// The one that it needs.
+        needs: &'static str,
+    },
+    /// Two keys that exclude each other.
+    #[error("`{key}` cannot stand beside `{with}`")]
+    Contradiction {
+        /// One of them.
+        key: &'static str,
+        /// The other.
+        with: &'static str,
+    },
     /// A placeholder that is not filled in.
     #[error("`says` has the placeholder {{{name}}}, which does not exist here")]
     UnknownPlaceholder {
@@ -148,6 +170,11 @@ impl CatalogueProblem {
             Self::NoCondition => "add a [[heap]] or a [[goroutines]] table".into(),
             Self::NoRequiredCondition => "take `required = false` away from one of them".into(),
             Self::EmptyCondition { .. } => "add `site`, `through` or `object_size`".into(),
+            Self::EmptyGoroutineCondition { .. } => {
+                "add `frame`, `created_by` or `blocked_in`".into()
+            }
+            Self::Alone { key, needs } => format!("add `{needs}`, or take `{key}` away"),
+            Self::Contradiction { key, with } => format!("take `{key}` or `{with}` away"),
             Self::UnknownPlaceholder { known, .. } => {
                 let names: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
                 format!("there are: {}", names.join(", "))

@@ -14,9 +14,24 @@ fn builtin_patterns_come_most_specific_first() {
         .collect();
     let expect = [
         "logger-promise-chain",
+        "informers-never-stopped",
         "stale-watchers",
+        "handlers-never-removed",
         "backed-up-informer",
+        "tls-transport-cache",
+        "grpc-connection-per-call",
+        "event-broadcaster-per-call",
+        "metric-label-cardinality",
+        "logger-values-accumulate",
+        "response-body-not-closed",
+        "client-per-call",
+        "spans-never-ended",
+        "workqueue-bookkeeping",
+        "context-children-never-cancelled",
+        "timers-not-stopped",
         "hot-rewatch-loop",
+        "goroutine-blocked-on-channel",
+        "container-without-delete",
     ];
     assert_eq!(names, expect);
     for name in expect {
@@ -79,7 +94,8 @@ fn expressions<'p>(pattern: &'p Pattern, way: &str) -> Vec<&'p Expression> {
         ["goroutines", id, field] => {
             let condition = pattern.goroutines.iter().find(|c| c.id == id).expect(way);
             match field {
-                "frame" => vec![&condition.frame],
+                "frame" => condition.frame.iter().collect(),
+                "below" => condition.below.iter().collect(),
                 "without" => condition.without.iter().collect(),
                 "state" => condition.state.iter().collect(),
                 _ => condition.equal_growth.iter().collect(),
@@ -90,6 +106,7 @@ fn expressions<'p>(pattern: &'p Pattern, way: &str) -> Vec<&'p Expression> {
             | CulpritRule::HeapCaller { of }
             | CulpritRule::GoroutineInside { of }
             | CulpritRule::GoroutineCreator { of } => vec![of],
+            CulpritRule::GoroutineStanding => Vec::new(),
         },
         _ => panic!("{way}"),
     };
@@ -273,7 +290,6 @@ fn watches_and_their_connections_are_told_apart() {
         "goroutines.blocked.frame",
         "goroutines.sending.frame",
         "goroutines.connections.equal_growth",
-        "goroutines.reflectors.equal_growth",
     ] {
         check_names("stale-watchers", way, &[receive], &others);
         check_names("stale-watchers", way, &[], &connections);
@@ -306,18 +322,6 @@ fn watches_and_their_connections_are_told_apart() {
         "goroutines.sending.state",
         &["chan send"],
         &["select"],
-    );
-    let reflectors = [
-        "k8s.io/client-go/tools/cache.(*Reflector).ListAndWatch",
-        "k8s.io/client-go/tools/cache.(*Reflector).ListAndWatchWithContext",
-    ];
-    // Its second goroutine would make two of one.
-    let others = ["k8s.io/client-go/tools/cache.(*Reflector).startResync"];
-    check_names(
-        "stale-watchers",
-        "goroutines.reflectors.frame",
-        &reflectors,
-        &others,
     );
     let others = [
         "k8s.io/client-go/rest.(*Request).WatchList",

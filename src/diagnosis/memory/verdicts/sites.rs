@@ -2,7 +2,8 @@
 
 use super::{Growth, entry, is_material};
 use crate::diagnosis::case::{Case, FrameName};
-use crate::diagnosis::finding::{all_buckets, shape_of};
+use crate::diagnosis::judge::shape_of;
+use crate::diagnosis::measure::all_buckets;
 use crate::diagnosis::memory::MIB;
 use crate::diagnosis::summary::detection_limit;
 use crate::diagnosis::{Finding, FindingVerdict, NotALeak};
