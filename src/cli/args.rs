@@ -150,7 +150,7 @@ pub(super) struct DiffArgs {
     /// The older heap profile: a file, a directory with one, or - for standard input.
     #[arg(value_name = "BEFORE")]
     pub(super) before: OsString,
-    /// The newer one, of the same process.
+    /// The newer one, of the same process or of another build of the program.
     #[arg(value_name = "AFTER")]
     pub(super) after: OsString,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! Which buckets of several builds count as one, and which stand at one place.
 
 use super::Keys;
-use super::line_up::Entry;
+use super::entry::Entry;
 use crate::site::Bucket;
 use hashbrown::HashMap;
 use std::cmp::Reverse;

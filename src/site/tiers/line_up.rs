@@ -1,89 +1,20 @@
 //! Buckets of two builds joined, tier by tier.
 
-use super::super::names::package_of;
-use super::super::{Bucket, SiteIndex};
+use super::entry::{AFTER, BEFORE, Entry};
 use super::joins::Joins;
 use super::moved::{Moved, Renames, find_moves};
-use super::signature::{Signature, Signer};
+use super::signature::Signer;
 use super::{Tier, names_of};
-use crate::profile::{Frame, FunctionSet, HeapProfile, StackId};
+use crate::profile::HeapProfile;
+use crate::site::SiteIndex;
 use hashbrown::{HashMap, HashSet};
-use std::cmp::Reverse;
-
-/// Index of the first side.
-pub(super) const BEFORE: usize = 0;
-/// Index of the second side.
-pub(super) const AFTER: usize = 1;
-
-/// One bucket of a build.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    pub bucket: Bucket,
-    /// In use in the heap that is compared.
-    pub bytes: i64,
-    pub sign: Signature,
-}
-
-impl Entry {
-    /// The buckets of a build's heaps in the order of their names and lines, with the bytes that
-    /// `weigh` holds in them.
-    pub(super) fn all_of(
-        heaps: &[&HeapProfile],
-        weigh: &HeapProfile,
-        signer: &mut Signer,
-    ) -> Vec<Self> {
-        let key_of = |(stack, size): (StackId, u64)| Bucket { stack, size };
-        let mut buckets: Vec<Bucket> = heaps
-            .iter()
-            .flat_map(|heap| (0..heap.columns.len()).map(|row| key_of(heap.columns.key(row))))
-            .collect();
-        buckets.sort_unstable();
-        buckets.dedup();
-        let (columns, mut row) = (&weigh.columns, 0);
-        let mut known: Option<(StackId, Signature)> = None;
-        let mut entries = Vec::with_capacity(buckets.len());
-        for bucket in buckets {
-            while row < columns.len() && key_of(columns.key(row)) < bucket {
-                row += 1;
-            }
-            let is_here = row < columns.len() && key_of(columns.key(row)) == bucket;
-            // Buckets of one stack stand beside each other.
-            let sign = match known {
-                Some((stack, sign)) if stack == bucket.stack => sign,
-                _ => signer.sign(bucket.stack, &weigh.functions),
-            };
-            known = Some((bucket.stack, sign));
-            entries.push(Self {
-                bucket,
-                bytes: if is_here {
-                    columns.inuse_space[row].max(0)
-                } else {
-                    0
-                },
-                sign,
-            });
-        }
-        let mut order: HashMap<StackId, Vec<u32>> = HashMap::new();
-        for entry in &entries {
-            let stack = entry.bucket.stack;
-            order
-                .entry(stack)
-                .or_insert_with(|| signer.order_key(stack));
-        }
-        entries.sort_by(|a, b| {
-            let key = |entry: &Self| (&order[&entry.bucket.stack], entry.bucket.size);
-            key(a).cmp(&key(b))
-        });
-        entries
-    }
-}
 
 /// Two builds under comparison.
 pub(super) struct LineUp<'a> {
-    sites: &'a SiteIndex<'a>,
-    signer: &'a Signer<'a>,
-    heaps: [&'a HeapProfile; 2],
-    entries: [&'a [Entry]; 2],
+    pub(super) sites: &'a SiteIndex<'a>,
+    pub(super) signer: &'a Signer<'a>,
+    pub(super) heaps: [&'a HeapProfile; 2],
+    pub(super) entries: [&'a [Entry]; 2],
     /// Numbers of the two builds in [`Joins`].
     builds: [usize; 2],
     /// Per side and entry.
@@ -91,9 +22,9 @@ pub(super) struct LineUp<'a> {
     /// What stands elsewhere now.
     pub(super) moved: Vec<Moved>,
     /// Joined entries whose frames differ.
-    joined: Vec<(usize, usize)>,
+    pub(super) joined: Vec<(usize, usize)>,
     /// Numbers of the first side's entries that no stack of the second side is like.
-    apart: Vec<usize>,
+    pub(super) apart: Vec<usize>,
 }
 
 impl<'a> LineUp<'a> {
@@ -174,7 +105,7 @@ impl<'a> LineUp<'a> {
     }
 
     /// Numbers of the entries without partner.
-    fn free(&self, side: usize) -> Vec<usize> {
+    pub(super) fn free(&self, side: usize) -> Vec<usize> {
         let all = 0..self.entries[side].len();
         all.filter(|entry| self.is_free(side, *entry)).collect()
     }
@@ -402,145 +333,6 @@ impl<'a> LineUp<'a> {
             self.tiers[side][number] = Some(Tier::Moved);
         }
         self.moved.extend(found.moved);
-    }
-
-    /// Buckets of the first build whose stack found no partner, with their frames as the second
-    /// build has them.
-    pub(super) fn translations(&self) -> Vec<(Bucket, Vec<Frame>)> {
-        let learned = self.learn_frames();
-        let functions = [BEFORE, AFTER].map(|side| &self.heaps[side].functions);
-        let translate = |frame: Frame| {
-            if let Some(new) = learned.get(&frame) {
-                return *new;
-            }
-            let [old, new] = functions.map(|functions| functions.start_line(frame.function));
-            match (old, new) {
-                (Some(old), Some(new)) if frame.line >= old => Frame {
-                    line: (frame.line - old).saturating_add(new),
-                    ..frame
-                },
-                _ => frame,
-            }
-        };
-        let rest = self
-            .apart
-            .iter()
-            .map(|number| &self.entries[BEFORE][*number]);
-        rest.filter_map(|entry| {
-            let old: Vec<Frame> = self.sites.frames(entry.bucket.stack).collect();
-            let new: Vec<Frame> = old.iter().copied().map(translate).collect();
-            (new != old).then_some((entry.bucket, new))
-        })
-        .collect()
-    }
-
-    /// What became of each frame on the stacks that found a partner; of several, what holds
-    /// the most bytes.
-    fn learn_frames(&self) -> HashMap<Frame, Frame> {
-        let mut joined = self.joined.clone();
-        joined.sort_unstable();
-        joined.dedup();
-        let mut seen: HashMap<(Frame, Frame), (i64, Reverse<usize>)> = HashMap::new();
-        for (before, after) in joined {
-            let pair = [&self.entries[BEFORE][before], &self.entries[AFTER][after]];
-            let [old, new] = pair.map(|entry| self.signer.frames(entry.bucket.stack));
-            if old.len() == new.len() {
-                for pair in old.into_iter().zip(new) {
-                    let next = seen.len();
-                    let (bytes, _) = seen.entry(pair).or_insert((0, Reverse(next)));
-                    *bytes = bytes.saturating_add(self.entries[BEFORE][before].bytes + 1);
-                }
-            }
-        }
-        // Of equal bytes the first seen counts.
-        let mut learned: HashMap<Frame, (Frame, (i64, Reverse<usize>))> = HashMap::new();
-        for ((old, new), rank) in seen {
-            let known = learned.entry(old).or_insert((new, rank));
-            if rank > known.1 {
-                *known = (new, rank);
-            }
-        }
-        learned
-            .into_iter()
-            .map(|(old, (new, _))| (old, new))
-            .collect()
-    }
-
-    /// The leaf-most frame that is compared.
-    fn site(&self, entry: &Entry) -> Option<Frame> {
-        self.signer.frames(entry.bucket.stack).first().copied()
-    }
-
-    /// Notes which of the rest is allocated at a site that is there on the other side too,
-    /// called from elsewhere. Nothing is joined: the callers are not the same.
-    fn match_sites(&mut self, tier: Tier, key: impl Fn(Frame, &FunctionSet) -> Option<[u32; 3]>) {
-        let key = |side: usize, entry: &Entry| key(self.site(entry)?, &self.heaps[side].functions);
-        let free = [BEFORE, AFTER].map(|side| self.free(side));
-        if free.iter().all(Vec::is_empty) {
-            return;
-        }
-        let sites = [BEFORE, AFTER].map(|side| {
-            let entries = self.entries[side].iter();
-            entries
-                .filter_map(|e| key(side, e))
-                .collect::<HashSet<[u32; 3]>>()
-        });
-        let found: Vec<(usize, usize)> = [BEFORE, AFTER]
-            .into_iter()
-            .flat_map(|side| free[side].iter().map(move |number| (side, *number)))
-            .filter(|(side, number)| {
-                let key = key(*side, &self.entries[*side][*number]);
-                key.is_some_and(|key| sites[1 - side].contains(&key))
-            })
-            .collect();
-        for (side, number) in found {
-            self.tiers[side][number] = Some(tier);
-        }
-    }
-
-    /// The same for functions that are in another package now.
-    fn match_moved_sites(&mut self, renames: &Renames) {
-        for side in [BEFORE, AFTER] {
-            for number in self.free(side) {
-                let site = self.site(&self.entries[side][number]);
-                let name = site.map(|frame| self.signer.name(frame.function));
-                let pair = name.and_then(|name| renames.first_on(side, &[name], self.signer));
-                if let Some((from, to)) = pair {
-                    self.tiers[side][number] = Some(Tier::Moved);
-                    self.moved.push(Moved {
-                        side,
-                        entry: number,
-                        from,
-                        to,
-                    });
-                }
-            }
-        }
-    }
-
-    /// Notes which of the rest is of a package that holds something on the other side too.
-    fn match_packages(&mut self) {
-        let package = |entry: &Entry| {
-            let site = self.sites.site(entry.bucket.stack)?;
-            let name = self.sites.name(self.sites.canon(site.function));
-            Some(package_of(name)).filter(|package| !package.is_empty())
-        };
-        let in_use = [BEFORE, AFTER].map(|side| {
-            let entries = self.entries[side].iter().filter(|entry| entry.bytes > 0);
-            entries.filter_map(package).collect::<HashSet<&str>>()
-        });
-        let mut found = Vec::new();
-        for side in [BEFORE, AFTER] {
-            for number in self.free(side) {
-                let package = package(&self.entries[side][number]);
-                if package.is_some_and(|package| in_use[1 - side].contains(package)) {
-                    found.push((side, number));
-                }
-            }
-        }
-        for (side, number) in found {
-            self.tiers[side][number] = Some(Tier::SamePackage);
-        }
     }
 }
 

@@ -9,18 +9,22 @@
 //! This module knows names, lines and sizes, and the bytes that say which of several partners
 //! is meant. It must not know whether anything grew, nor what is said about it.
 
+mod entry;
 mod joins;
 mod line_up;
 mod moved;
+mod places;
 mod signature;
 #[cfg(test)]
 mod tests;
+mod translate;
 
 use super::{Bucket, SiteIndex};
 use crate::profile::{Frame, FunctionId, HeapProfile};
+use entry::{BEFORE, Entry};
 use hashbrown::{HashMap, HashSet};
 use joins::Joins;
-use line_up::{BEFORE, Entry, LineUp};
+use line_up::LineUp;
 use serde::Serialize;
 use signature::Signer;
 use std::collections::BTreeMap;

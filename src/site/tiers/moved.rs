@@ -8,7 +8,8 @@
 
 use super::super::SiteIndex;
 use super::Tier;
-use super::line_up::{AFTER, BEFORE, Entry, is_near_size};
+use super::entry::{AFTER, BEFORE, Entry};
+use super::line_up::is_near_size;
 use super::signature::Signer;
 use crate::profile::FunctionId;
 use hashbrown::{HashMap, HashSet};
