@@ -15,20 +15,96 @@ use super::Pattern;
 /// The files of `catalogue/`, by name.
 const BUILTIN: &[(&str, &str)] = &[
     (
+        "append-only-slice.toml",
+        include_str!("catalogue/append-only-slice.toml"),
+    ),
+    (
         "backed-up-informer.toml",
         include_str!("catalogue/backed-up-informer.toml"),
+    ),
+    (
+        "compressor-per-request.toml",
+        include_str!("catalogue/compressor-per-request.toml"),
+    ),
+    (
+        "etcd-lease-kept-alive.toml",
+        include_str!("catalogue/etcd-lease-kept-alive.toml"),
+    ),
+    (
+        "exec-stream-goroutines.toml",
+        include_str!("catalogue/exec-stream-goroutines.toml"),
+    ),
+    (
+        "file-watcher-not-closed.toml",
+        include_str!("catalogue/file-watcher-not-closed.toml"),
+    ),
+    (
+        "grpc-stream-not-finished.toml",
+        include_str!("catalogue/grpc-stream-not-finished.toml"),
     ),
     (
         "hot-rewatch-loop.toml",
         include_str!("catalogue/hot-rewatch-loop.toml"),
     ),
     (
+        "idle-server-connections.toml",
+        include_str!("catalogue/idle-server-connections.toml"),
+    ),
+    (
+        "lock-pile-up.toml",
+        include_str!("catalogue/lock-pile-up.toml"),
+    ),
+    (
         "logger-promise-chain.toml",
         include_str!("catalogue/logger-promise-chain.toml"),
     ),
     (
+        "old-generation-running.toml",
+        include_str!("catalogue/old-generation-running.toml"),
+    ),
+    (
+        "openapi-per-reconcile.toml",
+        include_str!("catalogue/openapi-per-reconcile.toml"),
+    ),
+    (
+        "regexp-per-call.toml",
+        include_str!("catalogue/regexp-per-call.toml"),
+    ),
+    (
+        "retained-buffer.toml",
+        include_str!("catalogue/retained-buffer.toml"),
+    ),
+    (
+        "sql-open-per-query.toml",
+        include_str!("catalogue/sql-open-per-query.toml"),
+    ),
+    (
+        "sql-rows-not-closed.toml",
+        include_str!("catalogue/sql-rows-not-closed.toml"),
+    ),
+    (
+        "sql-statements-not-closed.toml",
+        include_str!("catalogue/sql-statements-not-closed.toml"),
+    ),
+    (
         "stale-watchers.toml",
         include_str!("catalogue/stale-watchers.toml"),
+    ),
+    (
+        "subscriptions-never-removed.toml",
+        include_str!("catalogue/subscriptions-never-removed.toml"),
+    ),
+    (
+        "unbounded-work-queue.toml",
+        include_str!("catalogue/unbounded-work-queue.toml"),
+    ),
+    (
+        "websocket-hub-not-unregistered.toml",
+        include_str!("catalogue/websocket-hub-not-unregistered.toml"),
+    ),
+    (
+        "whole-object-cache.toml",
+        include_str!("catalogue/whole-object-cache.toml"),
     ),
 ];
 
