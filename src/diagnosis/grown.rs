@@ -8,8 +8,13 @@ use super::judge::shape_of;
 use super::measure::{measure, weigh};
 use super::replaced::write_replaced;
 use super::{Finding, NotALeak, candidate, sorted_union};
-use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
+use crate::growth::Shape;
+use crate::pattern::{Catalogue, EvidenceView, Pattern, match_patterns, reread};
 use crate::units::size;
+
+/// Patterns of a specificity below this are general: they go by little more than what grows, so
+/// they name only growth that lasts. What steps, levels off or comes and goes has its own name.
+const GENERAL: u8 = 30;
 
 /// Findings over two or more snapshots.
 pub(super) fn findings(
@@ -50,10 +55,16 @@ pub(super) fn findings(
         let mut heap = weigh(case, &candidate.buckets);
         heap.churn = growth.churn;
         heap.retention = growth.retention;
-        heap.shape = Some(shape_of(case.history, &candidate.buckets).shape);
+        let shape = shape_of(case.history, &candidate.buckets).shape;
+        heap.shape = Some(shape);
         let matches = match_patterns(catalogue, view, Some(&heap), &everything);
-        unsettled.extend(matches.unsettled.iter().map(|pattern| pattern.name.clone()));
-        let mut matched = matches.matched.into_iter();
+        let fits = |pattern: &Pattern| pattern.specificity >= GENERAL || lasts(shape);
+        let open = matches.unsettled.iter().filter(|pattern| fits(pattern));
+        unsettled.extend(open.map(|pattern| pattern.name.clone()));
+        let mut matched = matches
+            .matched
+            .into_iter()
+            .filter(|found| fits(found.pattern));
         let best = matched.next();
         let parts = Parts {
             grown: candidate.buckets,
@@ -110,6 +121,11 @@ pub(super) fn findings(
         .iter()
         .map(|parts| write_finding(case, view, parts))
         .collect()
+}
+
+/// Whether growth of that shape goes on, as far as the window shows.
+fn lasts(shape: Shape) -> bool {
+    matches!(shape, Shape::Sustained | Shape::Open)
 }
 
 /// Adds `parts` to those of the same pattern, or as parts of their own.

@@ -15,12 +15,20 @@ use super::Pattern;
 /// The files of `catalogue/`, by name.
 const BUILTIN: &[(&str, &str)] = &[
     (
+        "append-only-slice.toml",
+        include_str!("catalogue/append-only-slice.toml"),
+    ),
+    (
         "backed-up-informer.toml",
         include_str!("catalogue/backed-up-informer.toml"),
     ),
     (
         "client-per-call.toml",
         include_str!("catalogue/client-per-call.toml"),
+    ),
+    (
+        "compressor-per-request.toml",
+        include_str!("catalogue/compressor-per-request.toml"),
     ),
     (
         "container-without-delete.toml",
@@ -31,8 +39,20 @@ const BUILTIN: &[(&str, &str)] = &[
         include_str!("catalogue/context-children-never-cancelled.toml"),
     ),
     (
+        "etcd-lease-kept-alive.toml",
+        include_str!("catalogue/etcd-lease-kept-alive.toml"),
+    ),
+    (
         "event-broadcaster-per-call.toml",
         include_str!("catalogue/event-broadcaster-per-call.toml"),
+    ),
+    (
+        "exec-stream-goroutines.toml",
+        include_str!("catalogue/exec-stream-goroutines.toml"),
+    ),
+    (
+        "file-watcher-not-closed.toml",
+        include_str!("catalogue/file-watcher-not-closed.toml"),
     ),
     (
         "goroutine-blocked-on-channel.toml",
@@ -43,6 +63,10 @@ const BUILTIN: &[(&str, &str)] = &[
         include_str!("catalogue/grpc-connection-per-call.toml"),
     ),
     (
+        "grpc-stream-not-finished.toml",
+        include_str!("catalogue/grpc-stream-not-finished.toml"),
+    ),
+    (
         "handlers-never-removed.toml",
         include_str!("catalogue/handlers-never-removed.toml"),
     ),
@@ -51,8 +75,16 @@ const BUILTIN: &[(&str, &str)] = &[
         include_str!("catalogue/hot-rewatch-loop.toml"),
     ),
     (
+        "idle-server-connections.toml",
+        include_str!("catalogue/idle-server-connections.toml"),
+    ),
+    (
         "informers-never-stopped.toml",
         include_str!("catalogue/informers-never-stopped.toml"),
+    ),
+    (
+        "lock-pile-up.toml",
+        include_str!("catalogue/lock-pile-up.toml"),
     ),
     (
         "logger-promise-chain.toml",
@@ -67,16 +99,48 @@ const BUILTIN: &[(&str, &str)] = &[
         include_str!("catalogue/metric-label-cardinality.toml"),
     ),
     (
+        "old-generation-running.toml",
+        include_str!("catalogue/old-generation-running.toml"),
+    ),
+    (
+        "openapi-per-reconcile.toml",
+        include_str!("catalogue/openapi-per-reconcile.toml"),
+    ),
+    (
+        "regexp-per-call.toml",
+        include_str!("catalogue/regexp-per-call.toml"),
+    ),
+    (
         "response-body-not-closed.toml",
         include_str!("catalogue/response-body-not-closed.toml"),
+    ),
+    (
+        "retained-buffer.toml",
+        include_str!("catalogue/retained-buffer.toml"),
     ),
     (
         "spans-never-ended.toml",
         include_str!("catalogue/spans-never-ended.toml"),
     ),
     (
+        "sql-open-per-query.toml",
+        include_str!("catalogue/sql-open-per-query.toml"),
+    ),
+    (
+        "sql-rows-not-closed.toml",
+        include_str!("catalogue/sql-rows-not-closed.toml"),
+    ),
+    (
+        "sql-statements-not-closed.toml",
+        include_str!("catalogue/sql-statements-not-closed.toml"),
+    ),
+    (
         "stale-watchers.toml",
         include_str!("catalogue/stale-watchers.toml"),
+    ),
+    (
+        "subscriptions-never-removed.toml",
+        include_str!("catalogue/subscriptions-never-removed.toml"),
     ),
     (
         "timers-not-stopped.toml",
@@ -85,6 +149,18 @@ const BUILTIN: &[(&str, &str)] = &[
     (
         "tls-transport-cache.toml",
         include_str!("catalogue/tls-transport-cache.toml"),
+    ),
+    (
+        "unbounded-work-queue.toml",
+        include_str!("catalogue/unbounded-work-queue.toml"),
+    ),
+    (
+        "websocket-hub-not-unregistered.toml",
+        include_str!("catalogue/websocket-hub-not-unregistered.toml"),
+    ),
+    (
+        "whole-object-cache.toml",
+        include_str!("catalogue/whole-object-cache.toml"),
     ),
     (
         "workqueue-bookkeeping.toml",

@@ -23,6 +23,15 @@ use support::{diagnose, heapdrift, project};
 /// Where the README has the score. `HEAPDRIFT_UPDATE=1` writes it anew.
 const SCORE_IN_README: [&str; 2] = ["<!-- score -->\n```text\n", "```\n<!-- /score -->"];
 
+/// Patterns that go by growth and not by a frame alone: one snapshot cannot show them, and a
+/// program without a leak would look the same.
+const NOT_IN_ONE_SNAPSHOT: &[&str] = &[
+    "append-only-slice",
+    "retained-buffer",
+    "subscriptions-never-removed",
+    "unbounded-work-queue",
+];
+
 /// The halves of the corpus, and both together.
 const PARTS: [(&str, &[&str]); 3] = [
     ("tune", &["tune"]),
@@ -222,9 +231,13 @@ fn one_snapshot_is_a_suspect_and_two_are_never_a_leak() {
         let (diagnosis, code) = diagnose(&one);
         let first = &diagnosis["findings"][0];
         let steps = diagnosis["next_steps"].to_string();
+        let pattern = case.pattern.as_deref();
+        let is_named = match pattern.is_some_and(|name| NOT_IN_ONE_SNAPSHOT.contains(&name)) {
+            true => first.is_null(),
+            false => first["verdict"] == "suspect" && first["pattern"].as_str() == pattern,
+        };
         let holds = diagnosis["verdict"] == "undecided"
-            && first["verdict"] == "suspect"
-            && first["pattern"].as_str() == case.pattern.as_deref()
+            && is_named
             && steps.contains("four or more")
             && code == Some(0);
         let said = format!(
