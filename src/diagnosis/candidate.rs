@@ -1,6 +1,6 @@
 //! Growth of the heap that is real, gathered into candidates for findings.
 
-use super::culprit::blame;
+use super::culprit::{Background, blame};
 use super::joined::join_alike;
 use super::replaced::replaced_bytes;
 use crate::growth::{Evidence, History, TestedUnits, UnitKind};
@@ -60,6 +60,7 @@ pub(super) struct HeapCandidates {
 pub(super) fn heap_candidates(
     history: &History,
     sites: &SiteIndex,
+    background: &Background,
     tested: &TestedUnits,
 ) -> HeapCandidates {
     let mut taken: HashSet<u32> = HashSet::new();
@@ -102,7 +103,7 @@ pub(super) fn heap_candidates(
     let split = found
         .into_iter()
         .enumerate()
-        .flat_map(|(number, all)| split_by_caller(all, number, history, sites, tested))
+        .flat_map(|(number, all)| split_by_caller(all, number, history, sites, background, tested))
         .collect();
     let mut candidates = join_alike(split, history, sites);
     candidates.set_aside_slight(history);
@@ -147,10 +148,11 @@ fn split_by_caller(
     number: usize,
     history: &History,
     sites: &SiteIndex,
+    background: &Background,
     tested: &TestedUnits,
 ) -> Vec<HeapCandidate> {
     let last = history.points().saturating_sub(1);
-    let Some(blamed) = blame(history, sites, &candidate.buckets, (0, last)) else {
+    let Some(blamed) = blame(history, sites, background, &candidate.buckets, (0, last)) else {
         return vec![candidate];
     };
     let function = sites.canon(blamed.frame.function);

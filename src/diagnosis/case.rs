@@ -1,5 +1,6 @@
 //! Everything a judgement looks at: one run, its heap history, its goroutines, its cycles.
 
+use super::culprit::Background;
 use crate::growth::{Crowds, History, MIN_POINTS, TestedUnits};
 use crate::profile::{Frame, MemoryStats, SymbolTable};
 use crate::site::SiteIndex;
@@ -16,6 +17,8 @@ pub(super) struct Case<'a> {
     pub history: &'a History<'a>,
     /// The heaps of the other runs.
     pub others: &'a [History<'a>],
+    /// What passes through each function of that heap.
+    pub background: &'a Background,
     pub tested: &'a TestedUnits,
     pub crowds: &'a Crowds,
 }

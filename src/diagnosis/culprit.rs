@@ -72,6 +72,7 @@ impl Tally {
 pub(super) fn blame(
     history: &History,
     sites: &SiteIndex,
+    background: &Background,
     buckets: &[u32],
     between: (usize, usize),
 ) -> Option<Blame> {
@@ -79,7 +80,7 @@ pub(super) fn blame(
         frames: tallies,
         owners,
         total,
-    } = tally(history, sites, buckets, between)?;
+    } = tally(history, sites, background, buckets, between)?;
     let largest = |tallies: &mut dyn Iterator<Item = &Tally>, of: &dyn Fn(&Tally) -> f64| {
         tallies.map(of).fold(0.0, f64::max)
     };
@@ -148,6 +149,7 @@ struct Tallies {
 fn tally(
     history: &History,
     sites: &SiteIndex,
+    background: &Background,
     buckets: &[u32],
     between: (usize, usize),
 ) -> Option<Tallies> {
@@ -200,7 +202,7 @@ fn tally(
     if total <= 0.0 {
         return None;
     }
-    add_the_rest(history, sites, buckets, between, &mut tallies);
+    add_the_rest(history, sites, background, buckets, between, &mut tallies);
     Some(Tallies {
         frames: tallies,
         owners,
@@ -208,37 +210,82 @@ fn tally(
     })
 }
 
-/// Adds the steady and the allocated bytes of the whole heap through each frame. A finding's
-/// own bytes count too, except in a single snapshot, where they stand for growth.
+/// What passes through each function in the whole heap, worked out once.
+#[derive(Debug, Default)]
+pub(super) struct Background {
+    /// By canonical name: bytes in use both in the first and in the last snapshot.
+    steady: Vec<f64>,
+    /// By canonical name: bytes allocated within the window, kept or not.
+    allocated: Vec<f64>,
+}
+
+impl Background {
+    pub fn new(history: &History, sites: &SiteIndex) -> Self {
+        let last = history.points().saturating_sub(1);
+        let mut background = Self {
+            steady: vec![0.0; sites.names().len()],
+            allocated: vec![0.0; sites.names().len()],
+        };
+        if history.points() == 0 {
+            return background;
+        }
+        for bucket in 0..history.buckets().len() as u32 {
+            let steady = steady_bytes(history, bucket, (0, last));
+            let allocated = history.allocated_between(&[bucket], 0, last).max(0.0);
+            if steady <= 0.0 && allocated <= 0.0 {
+                continue;
+            }
+            for function in functions_above(history, sites, bucket) {
+                background.steady[function.index()] += steady;
+                background.allocated[function.index()] += allocated;
+            }
+        }
+        background
+    }
+}
+
+/// Bytes of a bucket that are there at both moments.
+fn steady_bytes(history: &History, bucket: u32, (first, last): (usize, usize)) -> f64 {
+    let held = history
+        .inuse(first, bucket)
+        .min(history.inuse(last, bucket));
+    held.max(0) as f64
+}
+
+/// The functions on a bucket's stack, each once.
+fn functions_above(history: &History, sites: &SiteIndex, bucket: u32) -> Vec<CanonId> {
+    let stack = history.buckets()[bucket as usize].stack;
+    let mut functions: Vec<CanonId> = sites
+        .frames(stack)
+        .map(|frame| sites.canon(frame.function))
+        .collect();
+    functions.sort_unstable();
+    functions.dedup();
+    functions
+}
+
+/// Takes over what passes through each frame in the whole heap. A finding's own bytes count too,
+/// except in a single snapshot, where they stand for growth.
 fn add_the_rest(
     history: &History,
     sites: &SiteIndex,
+    background: &Background,
     own: &[u32],
-    (first, last): (usize, usize),
+    between: (usize, usize),
     tallies: &mut HashMap<CanonId, Tally>,
 ) {
-    let own: HashSet<u32> = match first == last {
-        true => own.iter().copied().collect(),
-        false => HashSet::new(),
-    };
-    for bucket in 0..history.buckets().len() as u32 {
-        let steady = history
-            .inuse(first, bucket)
-            .min(history.inuse(last, bucket))
-            .max(0) as f64;
-        let allocated = history.allocated_between(&[bucket], first, last).max(0.0);
-        if steady <= 0.0 && allocated <= 0.0 || own.contains(&bucket) {
-            continue;
-        }
-        let stack = history.buckets()[bucket as usize].stack;
-        let functions: HashSet<CanonId> = sites
-            .frames(stack)
-            .map(|frame| sites.canon(frame.function))
-            .collect();
-        for function in functions {
+    for (function, tally) in tallies.iter_mut() {
+        tally.steady = background.steady[function.index()];
+        tally.allocated = background.allocated[function.index()];
+    }
+    if between.0 != between.1 {
+        return;
+    }
+    for &bucket in own {
+        let steady = steady_bytes(history, bucket, between);
+        for function in functions_above(history, sites, bucket) {
             if let Some(tally) = tallies.get_mut(&function) {
-                tally.steady += steady;
-                tally.allocated += allocated;
+                tally.steady = (tally.steady - steady).max(0.0);
             }
         }
     }

@@ -213,7 +213,7 @@ fn find_culprit(
         } else {
             (0, case.last())
         };
-        let found = blame(case.history, case.sites, buckets, between)?;
+        let found = blame(case.history, case.sites, case.background, buckets, between)?;
         let basis = format!(
             "{:.0} % of this growth passes through it; Ochiai score {:.2}",
             found.share * 100.0,

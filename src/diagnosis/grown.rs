@@ -29,7 +29,9 @@ pub(super) fn findings(
     let everything = weigh(case, case.history.active());
     let candidates = match case.history.sampler() {
         _ if case.history.points() < 2 => candidate::HeapCandidates::default(),
-        Some(_) => candidate::heap_candidates(case.history, case.sites, case.tested),
+        Some(_) => {
+            candidate::heap_candidates(case.history, case.sites, case.background, case.tested)
+        }
         None => candidate::blind_candidates(case.history, case.sites),
     };
     if candidates.cut > 0 {

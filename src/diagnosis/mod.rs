@@ -41,6 +41,7 @@ use crate::profile::HeapColumns;
 use crate::site::{Classifier, SiteIndex};
 use crate::snapshot::{OtherProcess, Run, Series, differs};
 use case::Case;
+use culprit::Background;
 use identity::{Comparable, comparable, keyed_like};
 use measure::{all_buckets, weigh};
 use std::borrow::Cow;
@@ -178,6 +179,7 @@ pub fn diagnose(
         .filter_map(|snapshot| Some((snapshot.goroutines.as_ref()?, snapshot.moment())))
         .collect();
     let crowds = Crowds::gather(&goroutines, &sites);
+    let background = Background::new(&history, &sites);
     let tested = test_units(&history, &sites);
     let case = Case {
         series,
@@ -185,6 +187,7 @@ pub fn diagnose(
         sites: &sites,
         history: &history,
         others: &others,
+        background: &background,
         tested: &tested,
         crowds: &crowds,
     };

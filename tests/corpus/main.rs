@@ -32,12 +32,15 @@ const NOT_IN_ONE_SNAPSHOT: &[&str] = &[
     "unbounded-work-queue",
 ];
 
-/// The halves of the corpus, and both together.
-const PARTS: [(&str, &[&str]); 3] = [
+/// The halves of the corpus, both together, and the programs on real libraries, which are there
+/// for the patterns: theirs is a score that is shown, with no floor but that of precision yet.
+const PARTS: [(&str, &[&str]); 4] = [
     ("tune", &["tune"]),
     ("held", &["held"]),
-    ("all", &["tune", "held"]),
+    ("tune and held", &["tune", "held"]),
+    (LIBRARIES, &["libraries"]),
 ];
+const LIBRARIES: &str = "libraries";
 
 #[test]
 fn the_corpus_scores_above_the_floors() {
@@ -79,7 +82,10 @@ fn the_corpus_scores_above_the_floors() {
         }
         let judged: Vec<&Judged> = cases.iter().map(|(judged, _)| *judged).collect();
         let patterns = check_patterns(&judged, &mut report);
-        let below = [scores[0].below_floors(), patterns].concat();
+        let below = match part {
+            LIBRARIES => scores[0].below_precision().into_iter().collect(),
+            _ => [scores[0].below_floors(), patterns].concat(),
+        };
         failed.extend(below.into_iter().map(|words| format!("{part}: {words}")));
     }
     println!("{report}");
