@@ -158,32 +158,38 @@ fn join<'c>(all: &mut Vec<Parts<'c>>, parts: Parts<'c>) {
     }
 }
 
-/// Gives growth without a pattern to the pattern that gathers most of it.
+/// Gives growth to the more specific pattern that gathers most of it: growth without a pattern,
+/// or with one that saw only a part of what the other one explains.
 fn absorb(case: &Case, all: &mut Vec<Parts>) {
-    let (named, plain): (Vec<_>, Vec<_>) = std::mem::take(all)
-        .into_iter()
-        .partition(|parts| parts.matched.is_some());
-    *all = named;
-    for parts in plain {
+    let specificity = |parts: &Parts| {
+        let found = parts.matched.as_ref();
+        found.map(|found| found.pattern.specificity)
+    };
+    let mut open = std::mem::take(all);
+    open.sort_by_key(|parts| std::cmp::Reverse(specificity(parts)));
+    for parts in open {
         let own = candidate::growth_of(case.history, &parts.grown);
-        let home = all.iter_mut().find(|named| {
+        let home = all.iter_mut().find(|other| {
+            let has_crowds = parts.crowds.iter().all(|c| other.crowds.contains(c));
             let shared: Vec<u32> = parts
                 .grown
                 .iter()
                 .copied()
-                .filter(|bucket| named.gathered.binary_search(bucket).is_ok())
+                .filter(|bucket| other.gathered.binary_search(bucket).is_ok())
                 .collect();
-            let is_heap = !parts.grown.is_empty();
-            is_heap && candidate::growth_of(case.history, &shared) >= 0.5 * own
-                || !is_heap
-                    && parts
-                        .crowds
-                        .iter()
-                        .all(|crowd| named.crowds.contains(crowd))
+            let has_heap = candidate::growth_of(case.history, &shared) >= 0.5 * own;
+            let has_all = has_crowds && (parts.grown.is_empty() || has_heap);
+            specificity(other) > specificity(&parts) && has_all
         });
-        match home {
-            Some(named) => named.grown = sorted_union(&named.grown, &parts.grown),
-            None => all.push(parts),
+        let Some(home) = home else {
+            all.push(parts);
+            continue;
+        };
+        home.grown = sorted_union(&home.grown, &parts.grown);
+        home.crowd_shape = home.crowd_shape.or(parts.crowd_shape);
+        if let Some(found) = &parts.matched {
+            home.runner_up
+                .get_or_insert_with(|| found.pattern.name.clone());
         }
     }
 }

@@ -238,6 +238,16 @@ fn the_absence_of_stacks_can_be_asked_for() {
 }
 
 #[test]
+fn the_programs_own_code_can_be_asked_for() {
+    let ask = "site = 'lib\\.Put$'\nunder_application = true";
+    let view = HeapView::default();
+    // Without told modules all that is not recognised as something else is the program's.
+    assert!(heap(ask, &view, false, &[("lib.Put < main.main", 64, 1.0)]));
+    let library = "a.com/b/vendor/lib.Put < runtime.goexit";
+    assert!(!heap(ask, &view, false, &[(library, 64, 1.0)]));
+}
+
+#[test]
 fn retention_and_shape_can_be_asked_for() {
     let stacks = [("main.keep < main.main", 64, 1.0)];
     let with = |retention: Option<f64>, shape: Option<Shape>| HeapView {

@@ -57,6 +57,31 @@ fn builtin_texts_fit_where_they_are_printed() {
     }
 }
 
+#[test]
+fn pages_refer_to_patterns_that_there_are() {
+    let catalogue = Catalogue::builtin();
+    let mut seen = 0;
+    for pattern in catalogue.patterns() {
+        let page = &pattern.page;
+        for text in [&page.what, &page.why, &page.confirm, &page.lookalikes] {
+            // "see one, another-one and a-third"
+            let text = text.replace('\n', " ");
+            for tail in text.split("see ").skip(1) {
+                let words = tail.split_whitespace().map(|word| {
+                    word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+                });
+                let names = words.take_while(|word| *word == "and" || word.contains('-'));
+                for name in names.filter(|word| *word != "and") {
+                    assert!(catalogue.get(name).is_some(), "{}: {name}", pattern.name);
+                    assert_ne!(name, pattern.name);
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 15, "{seen}");
+}
+
 /// The expressions of one condition or rule, by the way to it: `heap.ID.site`,
 /// `heap.ID.through`, `goroutines.ID.frame`, `goroutines.ID.without`,
 /// `goroutines.ID.equal_growth`, `culprit.N`.
