@@ -58,7 +58,10 @@ impl Case {
             ["leak", "not-a-leak"].contains(&case.label.as_str()),
             "{name}"
         );
-        assert!(["tune", "held", "libraries"].contains(&case.split.as_str()), "{name}");
+        assert!(
+            ["tune", "held", "libraries"].contains(&case.split.as_str()),
+            "{name}"
+        );
         case
     }
 
