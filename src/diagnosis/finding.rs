@@ -10,7 +10,7 @@ use super::{Culprit, Finding, FindingGrowth, FindingVerdict, Unshown};
 use crate::growth::{
     BlockTest, Container, History, MIN_POINTS, Shape, ShapeReading, read_shape, theil_sen,
 };
-use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedStack};
+use crate::pattern::{EvidenceView, HeapView, PatternMatch, WeighedFrame, WeighedStack};
 use crate::profile::Frame;
 use crate::site::{FrameClass, declared_name};
 
@@ -294,12 +294,31 @@ pub(super) fn weigh(case: &Case, buckets: &[u32]) -> HeapView {
             }
         })
         .collect();
+    let passing = match case.is_single() {
+        true => passing_frames(case),
+        false => Vec::new(),
+    };
     HeapView {
+        passing,
         total: stacks.iter().map(|stack| stack.weight).sum(),
         stacks,
         churn: None,
         retention: None,
     }
+}
+
+/// What a pasted report knows of functions above stacks that it does not show.
+fn passing_frames(case: &Case) -> Vec<WeighedFrame> {
+    let heaps = case
+        .snapshots()
+        .filter_map(|snapshot| snapshot.heap.as_ref());
+    heaps
+        .flat_map(|heap| &heap.passing)
+        .map(|passing| WeighedFrame {
+            frame: case.sites.symbols().frame(passing.frame),
+            weight: passing.bytes as f64,
+        })
+        .collect()
 }
 
 /// The pattern's own rule first, then the frame that explains the growth best, then, for

@@ -1,5 +1,6 @@
 //! Holds the evidence of a finding against every pattern.
 
+use super::passing::bytes_passing;
 use super::view::{EvidenceView, HeapView};
 use super::{Catalogue, GoroutineCondition, HeapCondition, Pattern, Trend, Variant};
 use crate::growth::{growth_of, is_growing};
@@ -211,6 +212,8 @@ fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) ->
         bytes += stack.weight;
         stacks += 1;
     }
+    let passing = bytes_passing(condition, view, heap).filter(|passing| *passing > bytes);
+    bytes = passing.unwrap_or(bytes);
     let share = if heap.total > 0.0 {
         bytes / heap.total
     } else {
@@ -228,7 +231,7 @@ fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) ->
             }),
         };
     let number = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |v| format!("{v:.1}"));
-    let sentence = fill(
+    let mut sentence = fill(
         &condition.says,
         &[
             ("bytes", size(bytes)),
@@ -238,8 +241,11 @@ fn read_heap(condition: &HeapCondition, view: &EvidenceView, heap: &HeapView) ->
             ("retention", number(heap.retention)),
         ],
     );
+    if passing.is_some() {
+        sentence.push_str("; by cumulative figures, for the text shows no whole stacks");
+    }
     HeapReading {
-        holds: stacks > 0 && share >= least && churn_fits,
+        holds: (stacks > 0 || passing.is_some()) && share >= least && churn_fits,
         sentence,
     }
 }
@@ -249,10 +255,13 @@ fn stacks_that_meet<'h>(
     view: &'h EvidenceView,
     heap: &'h HeapView,
 ) -> impl Iterator<Item = &'h super::view::WeighedStack> {
+    // A report in place of a profile has no sizes; a suspicion may rest on names alone.
+    let has_names = condition.site.is_some() || !condition.through.is_empty();
+    let is_unknown = move |size: u64| size == 0 && view.is_single && has_names;
     heap.stacks.iter().filter(move |stack| {
-        let fits_size = condition
-            .object_size
-            .is_none_or(|[least, most]| (least..=most).contains(&stack.size));
+        let fits_size = condition.object_size.is_none_or(|[least, most]| {
+            (least..=most).contains(&stack.size) || is_unknown(stack.size)
+        });
         let fits_site = condition.site.as_ref().is_none_or(|expression| {
             let site = view.sites.site(stack.stack);
             site.is_some_and(|frame| view.is_match(expression, frame))

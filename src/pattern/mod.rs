@@ -6,6 +6,7 @@ mod catalogue;
 mod definition;
 mod explain;
 mod matcher;
+mod passing;
 mod view;
 
 pub use catalogue::{Catalogue, CatalogueError, CatalogueProblem};
@@ -15,4 +16,4 @@ pub use definition::{
 };
 pub use explain::{Block, Section, reference_url, render_page};
 pub use matcher::{Matches, PatternMatch, match_patterns, reread};
-pub use view::{BlamedFrame, EvidenceView, HeapView, WeighedStack};
+pub use view::{BlamedFrame, EvidenceView, HeapView, WeighedFrame, WeighedStack};

@@ -80,6 +80,20 @@ impl Series {
             moment,
             content,
         } = file;
+        let content = match content {
+            Ok(ProfileFile::Several(parts)) => {
+                for part in parts {
+                    let part = LoadedFile {
+                        source: source.clone(),
+                        moment: moment.clone(),
+                        content: Ok(part),
+                    };
+                    self.sort_into(moments, part, force);
+                }
+                return;
+            }
+            one => one,
+        };
         let content = content.and_then(|content| match &content {
             ProfileFile::Heap { heap, .. } => match Unsuitable::of(heap) {
                 Some(reason) if force => {
@@ -116,6 +130,8 @@ impl Series {
                 moment.goroutines.push((source, goroutines));
             }
             ProfileFile::Memory(memory) => moment.memories.push((source, *memory)),
+            // Taken apart above.
+            ProfileFile::Several(_) => {}
         }
     }
 
@@ -242,7 +258,8 @@ impl Series {
     fn warn_about_error_estimates(&mut self) {
         let lacks_counts = |snapshot: &&Snapshot| {
             let heap = snapshot.heap.as_ref();
-            heap.is_some_and(|heap| !heap.columns.is_empty() && !heap.has_counts())
+            // A pasted report says so by itself.
+            heap.is_some_and(|h| h.pasted.is_none() && !h.columns.is_empty() && !h.has_counts())
         };
         let mut without = self.snapshots.iter().filter(lacks_counts);
         if let Some(first) = without.next() {
