@@ -191,3 +191,50 @@ fn two_tops_show_growth_but_never_a_leak() {
     assert_eq!(growth["bytes_per_hour"], 40_960_000.0);
     assert_eq!(growth["p_value"], Value::Null);
 }
+
+#[test]
+fn what_the_runtime_says_is_leaked_is_a_certain_suspect() {
+    let dir = tempfile::tempdir().unwrap();
+    let block = |id: u32, state: &str| {
+        format!(
+            "goroutine {id} [{state}]:\nexample.com/app.(*Hub).send(0x{id:x})\n\t/app/hub.go:41 +0x1d\n\
+             created by example.com/app.(*Hub).Publish in goroutine 1\n\t/app/hub.go:30 +0x9d\n\n"
+        )
+    };
+    let mut dump = "goroutine 1 [running]:\nmain.main()\n\t/app/main.go:3 +0x1d\n\n".to_owned();
+    for id in 2..9 {
+        dump.push_str(&block(id, "chan send (leaked), 7 minutes"));
+    }
+    dump.push_str(&block(9, "chan send"));
+    let path = dir.path().join("1.goroutine.txt");
+    fs::write(&path, &dump).unwrap();
+    let leaked = |files: &[&PathBuf]| {
+        let (diagnosis, code) = diagnose(files);
+        assert_eq!(code, Some(0));
+        let finding = diagnosis["findings"][0].clone();
+        assert_eq!(finding["verdict"], "suspect");
+        assert!(
+            finding["title"]
+                .as_str()
+                .unwrap()
+                .contains("can never go on"),
+            "{finding:#}"
+        );
+        assert!(says(
+            &finding["evidence"],
+            "the runtime itself says that 7 of these 8 goroutines can never go on"
+        ));
+        assert_eq!(finding["goroutines"][0]["leaked"], 7);
+        assert_eq!(
+            finding["culprit"]["function"],
+            "example.com/app.(*Hub).send"
+        );
+    };
+    leaked(&[&path]);
+    // The same told by a profile of the leaked ones alone, beside a dump that says nothing.
+    fs::write(&path, dump.replace(" (leaked)", "")).unwrap();
+    let leaks = dir.path().join("1.goroutineleak.txt");
+    let text = "goroutineleak profile: total 7\n7 @ 0x1 0x2\n#\t0x1\texample.com/app.(*Hub).send+0x1d\t/app/hub.go:41\n\n";
+    fs::write(&leaks, text).unwrap();
+    leaked(&[&path, &leaks]);
+}

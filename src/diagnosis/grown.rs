@@ -4,6 +4,7 @@
 use super::case::Case;
 use super::finding::{Parts, measure, weigh, write_finding};
 use super::replaced::write_replaced;
+use super::single::{leaked_crowds, write_leaked};
 use super::{Finding, NotALeak, candidate, sorted_union};
 use crate::pattern::{Catalogue, EvidenceView, match_patterns, reread};
 use crate::units::size;
@@ -100,9 +101,19 @@ pub(super) fn findings(
             *found = reread(found.pattern, view, &heap, &everything);
         }
     }
+    let known: Vec<usize> = all_parts
+        .iter()
+        .flat_map(|parts| parts.crowds.iter().copied())
+        .collect();
+    let leaked = leaked_crowds(case, &known, warnings);
     all_parts
         .iter()
         .map(|parts| write_finding(case, view, parts))
+        .chain(
+            leaked
+                .into_iter()
+                .map(|crowd| write_leaked(case, view, crowd)),
+        )
         .collect()
 }
 

@@ -341,7 +341,13 @@ impl Moment {
             })
             .collect();
         let joinable = snapshots.len() <= 1;
-        for (source, goroutines) in self.goroutines {
+        // A list of leaked goroutines alone says something of all of them, where these are here.
+        let has_all = self.goroutines.iter().any(|(_, g)| !g.lists_only_leaked);
+        let (leaks, goroutines): (Vec<_>, Vec<_>) = self
+            .goroutines
+            .into_iter()
+            .partition(|(_, g)| g.lists_only_leaked && has_all && joinable);
+        for (source, goroutines) in goroutines {
             match snapshots
                 .iter_mut()
                 .find(|s| joinable && s.goroutines.is_none())
@@ -360,6 +366,12 @@ impl Moment {
                 None => series.warnings.push(SeriesWarning::Unjoined {
                     source_name: source,
                 }),
+            }
+        }
+        for (source, leaks) in leaks {
+            if let Some(snapshot) = snapshots.iter_mut().find(|s| s.leaks.is_none()) {
+                snapshot.sources.push(SourceKind::Leaks.of(source));
+                snapshot.leaks = Some(leaks);
             }
         }
         // The first value of a figure stays: an order that no argument list can change.

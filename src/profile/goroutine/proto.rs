@@ -22,6 +22,7 @@ pub(in crate::profile) fn from_samples(
     }
     GoroutineProfile {
         form: GoroutineForm::Proto,
+        lists_only_leaked: are_leaked,
         groups: groups.groups,
         time_nanos,
         warnings: Vec::new(),
