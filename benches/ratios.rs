@@ -6,12 +6,13 @@
 mod support;
 
 use flate2::read::MultiGzDecoder;
+use heapdrift::profile::{Limits, ProfileFile, RawProfile, SymbolTable};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{Synthetic, gzip, median};
+use support::{Synthetic, goroutine_dump, gzip, median};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_heapdrift");
 
@@ -112,6 +113,79 @@ fn peak_memory(command: Command) -> Option<usize> {
         .map(|kib| kib * 1024)
 }
 
+/// A little more than a million goroutines take, bytes.
+const MAX_TEXT: usize = 1 << 30;
+
+/// A dump of a million goroutines: how fast it is read, and how much memory that takes.
+fn measure_goroutine_text(dir: &Path) {
+    let text = goroutine_dump(1_000_000);
+    let megabytes = text.len() as f64 / 1e6;
+    let scan = median(3, || {
+        std::hint::black_box(memchr::memchr_iter(b'\n', &text).count());
+    });
+    let mut times: Vec<Duration> = (0..3).map(|_| time_reading(text.clone())).collect();
+    times.sort();
+    let read = times[1];
+    row(
+        "goroutine text (debug=2, a million goroutines), read",
+        format!(
+            "{megabytes:.0} MB / {:.2} s = {:.0} MB/s",
+            read.as_secs_f64(),
+            megabytes / read.as_secs_f64()
+        ),
+        ">= 200 MB/s",
+    );
+    row(
+        "reading that text / counting its lines (memchr)",
+        format!(
+            "{:.0} ms / {:.0} ms = {:.1}",
+            1e3 * read.as_secs_f64(),
+            1e3 * scan.as_secs_f64(),
+            read.as_secs_f64() / scan.as_secs_f64()
+        ),
+        "",
+    );
+    let path = dir.join("goroutine.txt");
+    fs::write(&path, &text).unwrap();
+    let mut command = Command::new(BINARY);
+    command
+        .args(["diagnose", "--max-size", "1GiB"])
+        .arg(&path)
+        .stdout(Stdio::null());
+    if let Some(peak) = peak_memory(command) {
+        row(
+            "peak memory of diagnosing that text / its size",
+            format!(
+                "{:.0} MiB / {:.0} MiB = {:.2}",
+                mib(peak),
+                mib(text.len()),
+                peak as f64 / text.len() as f64
+            ),
+            "<= 1.1",
+        );
+    }
+    fs::remove_file(&path).unwrap();
+}
+
+/// Time from bytes to groups. A million goroutines must come out.
+fn time_reading(text: Vec<u8>) -> Duration {
+    let start = Instant::now();
+    let mut symbols = SymbolTable::new();
+    let raw = RawProfile::open(
+        text,
+        &Limits {
+            max_bytes: MAX_TEXT,
+        },
+    )
+    .unwrap();
+    let ProfileFile::Goroutines(profile) = raw.decode(&mut symbols).unwrap() else {
+        panic!("not goroutines");
+    };
+    let time = start.elapsed();
+    assert_eq!(profile.total(), 1_000_000);
+    time
+}
+
 fn has_go() -> bool {
     Command::new("go")
         .arg("version")
@@ -192,6 +266,8 @@ fn main() {
         ),
         "<= 5 ms",
     );
+
+    measure_goroutine_text(dir.path());
 
     if !has_go() {
         row(

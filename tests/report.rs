@@ -136,6 +136,7 @@ fn leak() -> Diagnosis {
                 state: Some("chan receive".into()),
                 before: 12,
                 after: 12,
+                leaked: 0,
                 wait_minutes: Some(50),
                 series: vec![12; 6],
             }],

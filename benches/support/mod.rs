@@ -195,3 +195,54 @@ pub fn median(runs: usize, mut run: impl FnMut()) -> Duration {
     times.sort();
     times[runs / 2]
 }
+
+/// A `goroutine?debug=2` text of many goroutines on few stacks: their numbers, arguments and
+/// waiting times differ, as they do in a real dump.
+pub fn goroutine_dump(goroutines: u64) -> Vec<u8> {
+    const STACKS: u64 = 300;
+    const STATES: [&str; 5] = [
+        "chan receive",
+        "select",
+        "chan send",
+        "IO wait",
+        "sync.Mutex.Lock",
+    ];
+    let mut numbers = Numbers(7);
+    let mut text = Vec::with_capacity(goroutines as usize * 600);
+    for id in 1..=goroutines {
+        // A few stacks hold most goroutines.
+        let stack = numbers
+            .below(STACKS)
+            .min(numbers.below(STACKS))
+            .min(numbers.below(STACKS));
+        let state = STATES[(stack % 5) as usize];
+        let _ = match numbers.below(400) {
+            0 => writeln!(text, "goroutine {id} [{state}]:"),
+            minutes => writeln!(text, "goroutine {id} [{state}, {minutes} minutes]:"),
+        };
+        for depth in 0..2 + stack % 3 {
+            let method = Numbers(stack * 16 + depth).next() % 2000;
+            let (a, b) = (
+                0xc000_0000_0000 + numbers.below(1 << 32),
+                numbers.below(1 << 16),
+            );
+            let _ = writeln!(
+                text,
+                "example.com/service/pkg{}.(*Worker).method{method}({a:#x}, {{{b:#x}, {a:#x}}})\n\t/build/service/pkg{}/worker.go:{} +{:#x}",
+                method % 40,
+                method % 40,
+                20 + method,
+                0x1d + method % 512,
+            );
+        }
+        let _ = writeln!(
+            text,
+            "created by example.com/service/pkg{}.(*Pool).Start in goroutine {}\n\t/build/service/pkg{}/pool.go:{} +0x9d\n",
+            stack % 40,
+            numbers.below(50),
+            stack % 40,
+            30 + stack,
+        );
+    }
+    text
+}

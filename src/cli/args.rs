@@ -119,8 +119,8 @@ Exit codes:
 pub(super) struct DiagnoseArgs {
     /// Files, a directory of captures, or - for standard input.
     ///
-    /// Heap, goroutine and memory files are told by their content, ordered by their own clock,
-    /// and joined when the rest of their names is the same.
+    /// Heap, goroutine and memory files, and what was pasted from go tool pprof, are told by their
+    /// content, ordered by their own clock, and joined when the rest of their names is the same.
     #[arg(required = true, value_name = "SOURCE")]
     pub(super) sources: Vec<OsString>,
     /// A module that is the application (else told by source paths). May be repeated.

@@ -94,6 +94,7 @@ pub(super) fn write_finding(case: &Case, view: &EvidenceView, parts: &Parts) -> 
     });
     let mut evidence = Vec::new();
     evidence.extend(sentences::of_crowds(case, parts));
+    evidence.extend(sentences::of_leaked(case, parts));
     if let (Some(reading), Some(growth)) = (&heap, &growth) {
         evidence.extend(sentences::of_heap(case, parts, reading, growth));
     }

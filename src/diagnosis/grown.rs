@@ -7,6 +7,7 @@ use super::finding::{Parts, write_finding};
 use super::judge::shape_of;
 use super::measure::{measure, weigh};
 use super::replaced::write_replaced;
+use super::single::{leaked_crowds, write_leaked};
 use super::{Finding, NotALeak, candidate, sorted_union};
 use crate::growth::Shape;
 use crate::pattern::{Catalogue, EvidenceView, Pattern, match_patterns, reread};
@@ -119,9 +120,19 @@ pub(super) fn findings(
             *found = reread(found.pattern, view, &heap, &everything);
         }
     }
+    let known: Vec<usize> = all_parts
+        .iter()
+        .flat_map(|parts| parts.crowds.iter().copied())
+        .collect();
+    let leaked = leaked_crowds(case, &known, warnings);
     all_parts
         .iter()
         .map(|parts| write_finding(case, view, parts))
+        .chain(
+            leaked
+                .into_iter()
+                .map(|crowd| write_leaked(case, view, crowd)),
+        )
         .collect()
 }
 

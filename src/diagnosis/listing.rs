@@ -95,6 +95,7 @@ pub(super) fn list_goroutines(case: &Case, crowds: &[usize]) -> Vec<FindingGorou
                 state: crowd.state().map(|state| symbols.str(state).to_owned()),
                 before: crowd.counts.first().copied().unwrap_or(0),
                 after: crowd.counts.last().copied().unwrap_or(0),
+                leaked: crowd.leaked(),
                 wait_minutes: crowd.wait_minutes(),
                 series: crowd.counts.clone(),
             }

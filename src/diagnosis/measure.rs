@@ -3,7 +3,7 @@
 use super::FindingGrowth;
 use super::case::Case;
 use crate::growth::theil_sen;
-use crate::pattern::{HeapView, WeighedStack};
+use crate::pattern::{HeapView, WeighedFrame, WeighedStack};
 
 /// Numbers of all buckets of the run.
 pub(super) fn all_buckets(case: &Case) -> Vec<u32> {
@@ -75,11 +75,30 @@ pub(super) fn weigh(case: &Case, buckets: &[u32]) -> HeapView {
             }
         })
         .collect();
+    let passing = match case.is_single() {
+        true => passing_frames(case),
+        false => Vec::new(),
+    };
     HeapView {
+        passing,
         total: stacks.iter().map(|stack| stack.weight).sum(),
         stacks,
         churn: None,
         retention: None,
         shape: None,
     }
+}
+
+/// What a pasted report knows of functions above stacks that it does not show.
+fn passing_frames(case: &Case) -> Vec<WeighedFrame> {
+    let heaps = case
+        .snapshots()
+        .filter_map(|snapshot| snapshot.heap.as_ref());
+    heaps
+        .flat_map(|heap| &heap.passing)
+        .map(|passing| WeighedFrame {
+            frame: case.sites.symbols().frame(passing.frame),
+            weight: passing.bytes as f64,
+        })
+        .collect()
 }

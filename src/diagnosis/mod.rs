@@ -172,13 +172,22 @@ pub fn diagnose(
         .zip(&other_columns)
         .map(|(other, columns)| History::new(&points(series, other, columns), other.is_one_process))
         .collect();
-    let goroutines: Vec<_> = run
+    let with_goroutines: Vec<_> = run
         .snapshots
         .iter()
         .map(|&index| &series.snapshots[index])
-        .filter_map(|snapshot| Some((snapshot.goroutines.as_ref()?, snapshot.moment())))
+        .filter_map(|snapshot| Some((snapshot, snapshot.goroutines.as_ref()?)))
         .collect();
-    let crowds = Crowds::gather(&goroutines, &sites);
+    let goroutines: Vec<_> = with_goroutines
+        .iter()
+        .map(|(snapshot, goroutines)| (*goroutines, snapshot.moment()))
+        .collect();
+    let mut crowds = Crowds::gather(&goroutines, &sites);
+    for (point, (snapshot, _)) in with_goroutines.iter().enumerate() {
+        if let Some(leaks) = &snapshot.leaks {
+            crowds.mark_leaked(point, leaks, &sites);
+        }
+    }
     let background = Background::new(&history, &sites);
     let tested = test_units(&history, &sites);
     let case = Case {
@@ -196,7 +205,7 @@ pub fn diagnose(
     let mut not_a_leak = Vec::new();
     let mut warnings: Vec<String> = series.warnings.iter().map(ToString::to_string).collect();
     let mut findings = if case.is_single() {
-        single::suspects(&case, &view, catalogue, &mut unsettled)
+        single::suspects(&case, &view, catalogue, &mut unsettled, &mut warnings)
     } else {
         grown::findings(
             &case,

@@ -368,6 +368,9 @@ pub struct FindingGoroutines {
     pub before: u64,
     /// In the last snapshot.
     pub after: u64,
+    /// How many of them, in the last snapshot, the runtime itself has proved to be stuck for good
+    /// (`(leaked)` in a dump, or a profile `goroutineleak`).
+    pub leaked: u64,
     /// Longest wait in the last snapshot, whole minutes.
     pub wait_minutes: Option<u32>,
     /// In each snapshot that has goroutines.

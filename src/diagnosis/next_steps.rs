@@ -49,6 +49,19 @@ pub(super) fn next_steps(
                 .to_owned(),
         );
     }
+    let is_pasted = |snapshot: &crate::snapshot::Snapshot| {
+        snapshot
+            .heap
+            .as_ref()
+            .is_some_and(|heap| heap.pasted.is_some())
+    };
+    if case.snapshots().any(is_pasted) {
+        steps.push(
+            "give the profile that the pasted report was made of (go tool pprof keeps a copy, `Saved profile in …`), \
+             or paste its -raw: whole stacks, counts and sizes are in it"
+                .to_owned(),
+        );
+    }
     if case.crowds.is_empty() {
         let mut names: Vec<&str> = unsettled.iter().map(String::as_str).collect();
         names.sort_unstable();

@@ -39,6 +39,13 @@ impl Texts {
         if parts.grown.is_empty() {
             let group = goroutines.first();
             let place = group.map_or(who, |group| group.function.as_str());
+            if parts.crowd_shape.is_none() && group.is_some_and(|group| group.leaked > 0) {
+                return Self {
+                    title: format!("Goroutines in {place} can never go on"),
+                    why: "nothing that could wake them can be reached any more: they stay, with their stacks and all that they refer to, until the process ends".to_owned(),
+                    fix: format!("give the goroutines in {place} a way to end (a context, a closed channel, a buffer for the one value that nobody takes)"),
+                };
+            }
             return Self {
                 title: format!("Goroutines pile up in {place}"),
                 why: "goroutines are started and do not end; each keeps its stack and all that it refers to".to_owned(),
@@ -230,6 +237,23 @@ pub(super) fn of_crowds(case: &Case, parts: &Parts) -> Vec<String> {
     vec![format!(
         "goroutines {first} → {last}{over}{thirds} (counts are exact)"
     )]
+}
+
+/// What the runtime itself has proved.
+pub(super) fn of_leaked(case: &Case, parts: &Parts) -> Option<String> {
+    let crowds = || parts.crowds.iter().map(|&index| &case.crowds.crowds[index]);
+    let leaked: u64 = crowds().map(|crowd| crowd.leaked()).sum();
+    let first: u64 = crowds().filter_map(|crowd| crowd.leaked.first()).sum();
+    let all: u64 = crowds().filter_map(|crowd| crowd.counts.last()).sum();
+    let before = match case.crowds.points {
+        0 | 1 => String::new(),
+        _ => format!(", {first} in the first snapshot"),
+    };
+    (leaked > 0).then(|| {
+        format!(
+            "the runtime itself says that {leaked} of these {all} goroutines can never go on{before}: its collector looks for leaks and finds no false ones"
+        )
+    })
 }
 
 /// A p-value as people write it.

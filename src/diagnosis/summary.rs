@@ -32,10 +32,11 @@ pub(super) fn inputs(series: &Series, run: &Run) -> Vec<Input> {
                 .heap
                 .as_ref()
                 .filter(|_| source.kind == SourceKind::Heap);
-            let crowd = snapshot
-                .goroutines
-                .as_ref()
-                .filter(|_| source.kind == SourceKind::Goroutines);
+            let crowd = match source.kind {
+                SourceKind::Goroutines => snapshot.goroutines.as_ref(),
+                SourceKind::Leaks => snapshot.leaks.as_ref(),
+                _ => None,
+            };
             inputs.push(Input {
                 source: source.name.clone(),
                 kind: source.kind.name(),

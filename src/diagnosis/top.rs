@@ -119,5 +119,12 @@ fn tally(
             tally.cum_variance += variance;
         }
     }
+    // Of a pasted report the stacks show less than its cumulative figures.
+    for passing in &heap.passing {
+        let tally = tallies
+            .entry(symbols.frame(passing.frame).function)
+            .or_default();
+        tally.cum = tally.cum.max(passing.bytes);
+    }
     (tallies, total_variance)
 }

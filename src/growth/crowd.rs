@@ -19,6 +19,8 @@ pub struct Crowd {
     pub created_by: Option<FrameId>,
     /// How many there are in each goroutine snapshot.
     pub counts: Vec<u64>,
+    /// How many of them the runtime has proved to be stuck for good, in each of these snapshots.
+    pub leaked: Vec<u64>,
     /// The groups themselves, by snapshot: state, waiting time, lines.
     pub groups: Vec<(usize, GroupFacts)>,
 }
@@ -59,12 +61,14 @@ impl Crowds {
                         stack: group.stack,
                         created_by: group.created_by,
                         counts: vec![0; profiles.len()],
+                        leaked: vec![0; profiles.len()],
                         groups: Vec::new(),
                     });
                     crowds.len() - 1
                 });
                 let crowd = &mut crowds[index];
                 crowd.counts[point] += group.count;
+                crowd.leaked[point] += group.leaked;
                 crowd.groups.push((
                     point,
                     GroupFacts {
@@ -92,6 +96,26 @@ impl Crowds {
         }
     }
 
+    /// Takes a profile of leaked goroutines alone (`goroutineleak`) into the snapshot `point`,
+    /// whose other goroutines are known. Creators and states are not in such a profile: a stack
+    /// is enough.
+    pub fn mark_leaked(&mut self, point: usize, leaks: &GoroutineProfile, sites: &SiteIndex) {
+        let mut left: HashMap<Vec<CanonId>, u64> = HashMap::new();
+        for group in &leaks.groups {
+            *left.entry(key_of(group, sites).0).or_default() += group.count;
+        }
+        for crowd in &mut self.crowds {
+            let frames = frames_of(crowd.stack, sites);
+            let Some(left) = left.get_mut(&frames) else {
+                continue;
+            };
+            let room = crowd.counts[point].saturating_sub(crowd.leaked[point]);
+            let taken = room.min(*left);
+            crowd.leaked[point] += taken;
+            *left -= taken;
+        }
+    }
+
     /// Whether there is nothing to look at.
     pub fn is_empty(&self) -> bool {
         self.points == 0
@@ -101,17 +125,21 @@ impl Crowds {
 /// Functions on the stack without leading runtime frames (a dump hides them, the other forms
 /// do not), and the creator.
 fn key_of(group: &GoroutineGroup, sites: &SiteIndex) -> (Vec<CanonId>, Option<CanonId>) {
-    let frames = sites
-        .frames(group.stack)
-        .skip_while(|frame| sites.class(frame.function) == FrameClass::Runtime)
-        .filter(|frame| !is_goexit(sites, frame.function))
-        .map(|frame| sites.canon(frame.function))
-        .collect();
+    let frames = frames_of(group.stack, sites);
     let symbols: &SymbolTable = sites.symbols();
     let creator = group
         .created_by
         .map(|frame| sites.canon(symbols.frame(frame).function));
     (frames, creator)
+}
+
+fn frames_of(stack: StackId, sites: &SiteIndex) -> Vec<CanonId> {
+    sites
+        .frames(stack)
+        .skip_while(|frame| sites.class(frame.function) == FrameClass::Runtime)
+        .filter(|frame| !is_goexit(sites, frame.function))
+        .map(|frame| sites.canon(frame.function))
+        .collect()
 }
 
 fn is_goexit(sites: &SiteIndex, function: crate::profile::FunctionId) -> bool {
@@ -122,6 +150,11 @@ impl Crowd {
     /// Goroutines more in the last snapshot than in the first.
     pub fn growth(&self) -> i64 {
         growth_of(&self.counts)
+    }
+
+    /// How many the runtime says can never go on, in the last snapshot.
+    pub fn leaked(&self) -> u64 {
+        self.leaked.last().copied().unwrap_or(0)
     }
 
     /// The most common state in the last snapshot that has one.

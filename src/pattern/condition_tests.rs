@@ -44,6 +44,7 @@ fn goroutines(condition: &str, form: bool, snapshots: &[&[Row]]) -> (Standing, S
                 DUMP => GoroutineForm::Dump,
                 PLAIN => GoroutineForm::Grouped,
             },
+            lists_only_leaked: false,
             groups: rows
                 .iter()
                 .map(|(names, creator, state, wait, count)| GoroutineGroup {

@@ -1,6 +1,7 @@
 //! Holds the evidence of a finding against every pattern.
 
 use super::goroutines::read_goroutines;
+use super::passing::bytes_passing;
 use super::view::{EvidenceView, HeapView};
 use super::{Catalogue, HeapCondition, Pattern, Trend, Variant};
 use crate::site::FrameClass;
@@ -218,6 +219,8 @@ pub(super) fn read_heap(
         bytes += stack.weight;
         stacks += 1;
     }
+    let passing = bytes_passing(condition, view, heap).filter(|passing| *passing > bytes);
+    bytes = passing.unwrap_or(bytes);
     let share = if heap.total > 0.0 {
         bytes / heap.total
     } else {
@@ -248,10 +251,10 @@ pub(super) fn read_heap(
             .is_some_and(|shape| condition.shape.iter().any(|wanted| wanted.is(shape)));
     let share_fits = match condition.absent {
         true => share < least,
-        false => stacks > 0 && share >= least,
+        false => (stacks > 0 || passing.is_some()) && share >= least,
     };
     let number = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |v| format!("{v:.1}"));
-    let sentence = fill(
+    let mut sentence = fill(
         &condition.says,
         &[
             ("bytes", size(bytes)),
@@ -261,6 +264,9 @@ pub(super) fn read_heap(
             ("retention", number(heap.retention)),
         ],
     );
+    if passing.is_some() {
+        sentence.push_str("; by cumulative figures, for the text shows no whole stacks");
+    }
     HeapReading {
         holds: share_fits && churn_fits && retention_fits && shape_fits,
         sentence,
@@ -272,10 +278,13 @@ fn stacks_that_meet<'h>(
     view: &'h EvidenceView,
     heap: &'h HeapView,
 ) -> impl Iterator<Item = &'h super::view::WeighedStack> {
+    // A report in place of a profile has no sizes; a suspicion may rest on names alone.
+    let has_names = condition.site.is_some() || !condition.through.is_empty();
+    let is_unknown = move |size: u64| size == 0 && view.is_single && has_names;
     heap.stacks.iter().filter(move |stack| {
-        let fits_size = condition
-            .object_size
-            .is_none_or(|[least, most]| (least..=most).contains(&stack.size));
+        let fits_size = condition.object_size.is_none_or(|[least, most]| {
+            (least..=most).contains(&stack.size) || is_unknown(stack.size)
+        });
         let fits_site = condition.site.as_ref().is_none_or(|expression| {
             let site = view.sites.site(stack.stack);
             site.is_some_and(|frame| view.is_match(expression, frame))

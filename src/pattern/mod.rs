@@ -7,6 +7,7 @@ mod definition;
 mod explain;
 mod goroutines;
 mod matcher;
+mod passing;
 mod view;
 
 pub use catalogue::{Catalogue, CatalogueError, CatalogueProblem};
@@ -16,7 +17,7 @@ pub use definition::{
 };
 pub use explain::{Block, Section, reference_url, render_page};
 pub use matcher::{Matches, PatternMatch, match_patterns, reread};
-pub use view::{BlamedFrame, EvidenceView, HeapView, WeighedStack};
+pub use view::{BlamedFrame, EvidenceView, HeapView, WeighedFrame, WeighedStack};
 
 #[cfg(test)]
 mod condition_tests;

@@ -20,11 +20,22 @@ pub struct WeighedStack {
     pub weight: f64,
 }
 
+/// A function above stacks that are not known.
+#[derive(Debug, Clone, Copy)]
+pub struct WeighedFrame {
+    /// The function.
+    pub frame: Frame,
+    /// Bytes allocated in it and below it, at least.
+    pub weight: f64,
+}
+
 /// The heap side of a finding.
 #[derive(Debug, Clone, Default)]
 pub struct HeapView {
     /// Its buckets.
     pub stacks: Vec<WeighedStack>,
+    /// Functions of a pasted report that stand above bytes of stacks which it does not show.
+    pub passing: Vec<WeighedFrame>,
     /// Bytes that shares are of: the finding's growth, or the whole heap of a single snapshot.
     pub total: f64,
     /// Bytes allocated per byte of growth.
@@ -111,9 +122,16 @@ impl<'a> EvidenceView<'a> {
         crowds: &[usize],
     ) -> Option<BlamedFrame> {
         rules.iter().find_map(|rule| match rule {
-            CulpritRule::Frame { frame } => self.heaviest_heap_frame(heap, |frames| {
-                self.position(frames, frame).map(|at| frames[at])
-            }),
+            CulpritRule::Frame { frame } => self
+                .heaviest_heap_frame(heap, |frames| {
+                    self.position(frames, frame).map(|at| frames[at])
+                })
+                .or_else(|| {
+                    Some(BlamedFrame {
+                        frame: self.heaviest_passing(heap, frame)?.frame,
+                        in_goroutine: false,
+                    })
+                }),
             CulpritRule::HeapCaller { of } => self.heaviest_heap_frame(heap, |frames| {
                 let at = self.position(frames, of)?;
                 let is_application =
@@ -138,6 +156,17 @@ impl<'a> EvidenceView<'a> {
         })
     }
 
+    /// Of the functions above unknown stacks that match, the one with most bytes below it.
+    pub(super) fn heaviest_passing(
+        &self,
+        heap: &HeapView,
+        expression: &Expression,
+    ) -> Option<WeighedFrame> {
+        let matching = heap.passing.iter().copied();
+        let matching = matching.filter(|passing| self.is_match(expression, passing.frame));
+        matching.max_by(|a, b| a.weight.total_cmp(&b.weight).then(b.frame.cmp(&a.frame)))
+    }
+
     /// The application frame on most of these crowds' stacks (creators included), nearest to
     /// where they stand.
     pub fn crowd_owner(&self, crowds: &[usize]) -> Option<Frame> {
@@ -146,6 +175,7 @@ impl<'a> EvidenceView<'a> {
             let is_application =
                 |frame: &Frame| self.sites.class(frame.function) == FrameClass::Application;
             let owner = self.crowd_frames(crowd).into_iter().find(is_application)?;
+            // Of one snapshot there is no growth, only a number.
             let weight = match self.is_single {
                 true => crowd.counts.last().copied().unwrap_or(0) as f64,
                 false => crowd.growth().max(0) as f64,

@@ -1,5 +1,6 @@
 //! What can be wrong with a profile's bytes, and what to do about it.
 
+use super::Pasted;
 use thiserror::Error;
 
 /// A file that cannot be used. Each says what was seen; [`ProfileError::hint`] says what to do.
@@ -61,6 +62,17 @@ pub enum ProfileError {
         /// Its first line, shortened; untrusted text.
         message: String,
     },
+    /// Text that looks like a report of `go tool pprof`, without a row.
+    #[error(
+        "this looks like a pasted `pprof top` (or `list`, `peek`, `tree`, `traces`, `raw`), but no row of it can be read"
+    )]
+    PastedEmpty,
+    /// A report of `go tool pprof` that counts pieces.
+    #[error("this is a pasted pprof report of {kind}, which counts and holds no bytes")]
+    PastedCounts {
+        /// `inuse_objects`, `goroutine`, …; untrusted text.
+        kind: String,
+    },
     /// A form that exists but is not supported.
     #[error("{what} is not supported")]
     Unsupported {
@@ -87,6 +99,12 @@ impl ProfileError {
             }
             Self::ErrorMessage { .. } => {
                 "check the URL and what answers there; `curl -f` makes such answers fail"
+            }
+            Self::PastedEmpty => {
+                "paste it as text, with its header and all of its rows, or give the profile itself"
+            }
+            Self::PastedCounts { .. } => {
+                "make it with `go tool pprof -sample_index=inuse_space`; of goroutines, paste /debug/pprof/goroutine?debug=2"
             }
             Self::Unsupported { .. } => "convert it to pprof's protobuf format first",
         }
@@ -126,6 +144,31 @@ pub enum ProfileWarning {
         /// Samples affected.
         count: u64,
     },
+    /// A report in place of a profile.
+    #[error("it is a pasted pprof report, not a profile: it shows {}", .pasted.shows())]
+    Pasted {
+        /// Which kind.
+        pasted: Pasted,
+    },
+    /// What a pasted report leaves out.
+    #[error("{}", left_out(*.nodes, *.bytes))]
+    PastedCut {
+        /// Functions dropped for being small, or beyond the number asked for.
+        nodes: u64,
+        /// Bytes allocated in them.
+        bytes: i64,
+    },
+    /// No `Type:` line.
+    #[error(
+        "no `Type:` line says what the pasted figures are: they are taken as memory in use (inuse_space), which pprof shows by default; if they are alloc_space, they are of what was ever allocated and say nothing about a leak"
+    )]
+    AssumedInUse,
+    /// A part of a paste that cannot be used, beside others that can.
+    #[error("another part of the text is not used: {reason}")]
+    PastedPart {
+        /// Why.
+        reason: String,
+    },
     /// Lines of a text profile that were skipped.
     #[error("{count} lines were not understood and were skipped, the first is line {first}")]
     SkippedLines {
@@ -134,4 +177,35 @@ pub enum ProfileWarning {
         /// 1-based number of the first.
         first: usize,
     },
+}
+
+impl Pasted {
+    /// What such a report shows, and what it cannot.
+    fn shows(self) -> &'static str {
+        match self {
+            Self::Totals => {
+                "what functions hold, but not who calls them, object counts or sizes, nor how anything grows; figures have no error estimate"
+            }
+            Self::Callers => {
+                "functions and their nearest callers, but not whole stacks, object counts or sizes, nor how anything grows; figures have no error estimate"
+            }
+            Self::Stacks => {
+                "stacks with rounded bytes, but not object counts, nor how anything grows; figures have no error estimate"
+            }
+        }
+    }
+}
+
+fn left_out(nodes: u64, bytes: i64) -> String {
+    let cut = match nodes {
+        0 => "the pasted report is a part of the heap".to_owned(),
+        nodes => format!("the pasted report leaves {nodes} functions out"),
+    };
+    match bytes {
+        0 => format!("{cut}, which hold nothing themselves"),
+        bytes => {
+            let mebibytes = bytes as f64 / 1_048_576.0;
+            format!("{cut}: {mebibytes:.1} MiB belong to no function that is shown")
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A decoded heap profile: its samples and what its envelope says about them.
 
-use super::{FunctionId, HeapColumns, ProfileError, ProfileWarning};
+use super::{FrameId, FunctionId, HeapColumns, ProfileError, ProfileWarning};
 use serde::Serialize;
 
 /// Beyond any process (an exbibyte allocated), and so far below 2^63 that sums and differences
@@ -98,6 +98,26 @@ impl FunctionSet {
     }
 }
 
+/// What a report of `go tool pprof`, given in place of a profile, shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pasted {
+    /// What each function holds (`top`, `list`).
+    Totals,
+    /// That, and who calls whom (`tree`, `peek`).
+    Callers,
+    /// Whole stacks (`traces`).
+    Stacks,
+}
+
+/// A function that is on stacks which are not known, only the bytes allocated below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassingFrame {
+    /// The function, at its line with the most of them if that is known.
+    pub frame: FrameId,
+    /// Bytes allocated in it and below it, at least.
+    pub bytes: i64,
+}
+
 /// One heap profile.
 #[derive(Debug, Default)]
 pub struct HeapProfile {
@@ -129,6 +149,11 @@ pub struct HeapProfile {
     pub keep_frames: String,
     /// The functions that the file names; empty in forms without names.
     pub functions: FunctionSet,
+    /// What it was read from, if it is no profile but a report about one.
+    pub pasted: Option<Pasted>,
+    /// Functions above more bytes than the stacks show: only where stacks are not known. These
+    /// bytes are among those of the samples.
+    pub passing: Vec<PassingFrame>,
     /// What its user should know.
     pub warnings: Vec<ProfileWarning>,
 }

@@ -17,6 +17,7 @@ mod goroutine;
 mod heap;
 mod legacy;
 mod memory;
+mod pasted;
 mod pprof;
 mod proto;
 mod prune;
@@ -26,7 +27,7 @@ mod symbols;
 pub use columns::HeapColumns;
 pub use error::{ProfileError, ProfileWarning};
 pub use goroutine::{GoroutineForm, GoroutineGroup, GoroutineProfile};
-pub use heap::{FunctionSet, HeapProfile, SampleType};
+pub use heap::{FunctionSet, HeapProfile, PassingFrame, Pasted, SampleType};
 pub use memory::MemoryStats;
 pub use sniff::Form;
 pub use symbols::{Frame, FrameId, Function, FunctionId, StackId, StrId, SymbolTable};
@@ -61,6 +62,32 @@ pub enum ProfileFile {
     Goroutines(GoroutineProfile),
     /// Memory figures alone: a bare MemStats trailer, a page of metrics, cgroup files.
     Memory(Box<MemoryStats>),
+    /// A text that holds several of these; none of them is another such text.
+    Several(Vec<ProfileFile>),
+}
+
+impl ProfileFile {
+    /// What a text of several holds; else the file itself.
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Several(files) => files,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// Checks what was decoded, and cuts stacks as the profile asks for.
+    fn finish(&mut self, symbols: &mut SymbolTable) -> Result<(), ProfileError> {
+        match self {
+            Self::Heap { heap, .. } => {
+                heap.check_totals()?;
+                heap.drop_uninteresting(symbols);
+                Ok(())
+            }
+            Self::Goroutines(goroutines) => goroutines.check_total(),
+            Self::Memory(_) => Ok(()),
+            Self::Several(files) => files.iter_mut().try_for_each(|file| file.finish(symbols)),
+        }
+    }
 }
 
 /// An inflated file whose form is known and whose tables are read, but not its samples.
@@ -151,16 +178,10 @@ impl WalkedProfile {
             Stage::Text(bytes, Form::HeapText) => legacy::decode(&bytes, symbols)?,
             Stage::Text(bytes, Form::GoroutineText) => goroutine::decode_grouped(&bytes, symbols)?,
             Stage::Text(bytes, Form::GoroutineDump) => goroutine::decode_dump(&bytes, symbols)?,
+            Stage::Text(bytes, Form::Pasted) => pasted::decode(&bytes, symbols)?,
             Stage::Text(bytes, form) => memory::decode(&bytes, form)?,
         };
-        match &mut file {
-            ProfileFile::Heap { heap, .. } => {
-                heap.check_totals()?;
-                heap.drop_uninteresting(symbols);
-            }
-            ProfileFile::Goroutines(goroutines) => goroutines.check_total()?,
-            ProfileFile::Memory(_) => {}
-        }
+        file.finish(symbols)?;
         Ok(file)
     }
 }

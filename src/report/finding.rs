@@ -295,6 +295,9 @@ fn print_group(printer: &mut Printer, label: &str, group: &FindingGoroutines) {
     figures.push(shorten(&sanitize(&group.function), for_name));
     printer.figures(INDENT, LABEL, label, &figures);
     let mut facts: Vec<String> = group.state.iter().cloned().collect();
+    if group.leaked > 0 {
+        facts.push(format!("{} leaked for certain", count_of(group.leaked)));
+    }
     if let Some(minutes @ 1..) = group.wait_minutes {
         facts.push(format!(
             "waiting up to {}",

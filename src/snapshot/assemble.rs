@@ -108,6 +108,20 @@ impl Series {
             moment,
             content,
         } = file;
+        let content = match content {
+            Ok(ProfileFile::Several(parts)) => {
+                for part in parts {
+                    let part = LoadedFile {
+                        source: source.clone(),
+                        moment: moment.clone(),
+                        content: Ok(part),
+                    };
+                    self.sort_into(moments, part, force);
+                }
+                return;
+            }
+            one => one,
+        };
         let content = content.and_then(|content| match &content {
             ProfileFile::Heap { heap, .. } => match Unsuitable::of(heap) {
                 Some(reason) if force => {
@@ -144,6 +158,8 @@ impl Series {
                 moment.goroutines.push((source, goroutines));
             }
             ProfileFile::Memory(memory) => moment.memories.push((source, *memory)),
+            // Taken apart above.
+            ProfileFile::Several(_) => {}
         }
     }
 
@@ -338,7 +354,8 @@ impl Series {
     fn warn_about_error_estimates(&mut self) {
         let lacks_counts = |snapshot: &&Snapshot| {
             let heap = snapshot.heap.as_ref();
-            heap.is_some_and(|heap| !heap.columns.is_empty() && !heap.has_counts())
+            // A pasted report says so by itself.
+            heap.is_some_and(|h| h.pasted.is_none() && !h.columns.is_empty() && !h.has_counts())
         };
         let mut without = self.snapshots.iter().filter(lacks_counts);
         if let Some(first) = without.next() {
@@ -420,7 +437,13 @@ impl Moment {
             })
             .collect();
         let joinable = snapshots.len() <= 1;
-        for (source, goroutines) in self.goroutines {
+        // A list of leaked goroutines alone says something of all of them, where these are here.
+        let has_all = self.goroutines.iter().any(|(_, g)| !g.lists_only_leaked);
+        let (leaks, goroutines): (Vec<_>, Vec<_>) = self
+            .goroutines
+            .into_iter()
+            .partition(|(_, g)| g.lists_only_leaked && has_all && joinable);
+        for (source, goroutines) in goroutines {
             match snapshots
                 .iter_mut()
                 .find(|s| joinable && s.goroutines.is_none())
@@ -439,6 +462,12 @@ impl Moment {
                 None => series.warnings.push(SeriesWarning::Unjoined {
                     source_name: source,
                 }),
+            }
+        }
+        for (source, leaks) in leaks {
+            if let Some(snapshot) = snapshots.iter_mut().find(|s| s.leaks.is_none()) {
+                snapshot.sources.push(SourceKind::Leaks.of(source));
+                snapshot.leaks = Some(leaks);
             }
         }
         // The first value of a figure stays: an order that no argument list can change.

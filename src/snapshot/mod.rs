@@ -39,6 +39,9 @@ pub struct Snapshot {
     pub heap: Option<HeapProfile>,
     /// The goroutine profile.
     pub goroutines: Option<GoroutineProfile>,
+    /// The goroutines that the runtime has proved to be stuck for good, where they were captured
+    /// beside all goroutines.
+    pub leaks: Option<GoroutineProfile>,
     /// The runtime's memory figures.
     pub memory: Option<MemoryStats>,
     /// Whether its heap is of the same collector cycle as the snapshot before it: a repeat
@@ -76,6 +79,8 @@ pub enum SourceKind {
     Heap,
     /// The goroutine profile.
     Goroutines,
+    /// Leaked goroutines alone, beside all of them.
+    Leaks,
     /// The runtime's memory figures.
     Memory,
 }
@@ -85,7 +90,7 @@ impl SourceKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Heap => "heap",
-            Self::Goroutines => "goroutines",
+            Self::Goroutines | Self::Leaks => "goroutines",
             Self::Memory => "memory",
         }
     }

@@ -8,6 +8,7 @@ const KIND_WORDS: &[&str] = &[
     "allocs",
     "goroutine",
     "goroutines",
+    "goroutineleak",
     "memory",
     "memstats",
     "mem",

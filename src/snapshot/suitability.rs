@@ -49,7 +49,9 @@ impl Unsuitable {
             Self::Delta { .. } => "fetch /debug/pprof/heap?gc=1 without `seconds=`",
             Self::MergedWindow { .. } => "fetch single profiles from the process itself",
             Self::ProfilingOff => "set MemProfileRate above 0 (GODEBUG=memprofilerate=524288)",
-            Self::NotInUse { .. } => "fetch /debug/pprof/heap?gc=1, which holds in-use values",
+            Self::NotInUse { .. } => {
+                "fetch /debug/pprof/heap?gc=1, which holds in-use values (go tool pprof -sample_index=inuse_space shows them); to read alloc_* as memory in use is the classic mistake"
+            }
         }
     }
 

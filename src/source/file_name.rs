@@ -17,6 +17,7 @@ const PROFILE_WORDS: &[&str] = &[
     "allocs",
     "goroutine",
     "goroutines",
+    "goroutineleak",
     "memstats",
     "memory",
     "metrics",

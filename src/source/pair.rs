@@ -68,17 +68,23 @@ fn only_heap(
     let mut left_out = None;
     let is_of_side = |file: &&LoadedFile| file.moment.split(' ').next() == Some(mark);
     for file in files.iter().filter(is_of_side) {
-        match &file.content {
-            Ok(ProfileFile::Heap { heap, memory }) => match unsuitable(heap, force) {
+        let parts = match &file.content {
+            Ok(content) => content.parts(),
+            Err(reason) => {
+                left_out.get_or_insert((file, reason.clone()));
+                continue;
+            }
+        };
+        for part in parts {
+            let ProfileFile::Heap { heap, memory } = part else {
+                continue;
+            };
+            match unsuitable(heap, force) {
                 Some(reason) => {
                     left_out.get_or_insert((file, Skipped::Unsuitable(reason)));
                 }
                 None if memory.is_some() => texts.push((file, heap.time_nanos)),
                 None => protobufs.push((file, heap.time_nanos)),
-            },
-            Ok(ProfileFile::Goroutines(_) | ProfileFile::Memory(_)) => {}
-            Err(reason) => {
-                left_out.get_or_insert((file, reason.clone()));
             }
         }
     }

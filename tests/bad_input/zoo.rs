@@ -80,6 +80,16 @@ fn others() -> Vec<Bad> {
     let thread_text = b"threadcreate profile: total 6\n6 @ 0x1\n";
     let page = b"<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n";
     let pasted = b"Showing nodes accounting for 1MB, 9% of 2MB total\n flat  flat%   sum%\n";
+    let top = |kind: &str, value: &str| {
+        format!(
+            "Type: {kind}\nShowing nodes accounting for {value}, 90% of {value} total\n\
+             flat  flat%   sum%        cum   cum%\n{value} 90% 90% {value} 90%  main.f\n"
+        )
+        .into_bytes()
+    };
+    let cpu_top = top("cpu", "1.20s");
+    let objects_top = top("inuse_objects", "120");
+    let hostile_top = top(&HOSTILE.replace(['\r', '\n', '\x07'], " "), "1MB");
     let hostile_text = "error: \x1b[2J\x1b]52;c;cm0\u{202e}gnp\u{9b}31m".as_bytes();
     bad! {
         2 "a CPU profile" (cpu) "this is a CPU profile"
@@ -97,7 +107,10 @@ fn others() -> Vec<Bad> {
         2 "a hostile error message" (hostile_text) "error message, not a profile: error"
         2 "a text" (b"Dear diary, memory grew again.\n") "a text file"
         2 "a JSON text" (b"{\"memstats\": 1}") "a JSON text"
-        2 "a pasted top" (pasted) "`pprof top`"
+        2 "a pasted top without rows" (pasted) "`pprof top`"
+        2 "a pasted top of CPU" (cpu_top) "this is a CPU profile"
+        2 "a pasted top of objects" (objects_top) "report of inuse_objects"
+        2 "a pasted top of a hostile kind" (hostile_top) "not a heap or goroutine profile"
         2 "a program" (b"\x7fELF\x02\x01\x01\0\0\0") "an ELF program"
         2 "any bytes" (b"\x00\x01\x02\x03\xff".repeat(40)) "a binary file"
         2 "a gzip in a gzip" (gzip(&sound().gzip())) "gzip file inside"
@@ -115,7 +128,14 @@ pub fn unsuitable() -> Vec<Bad> {
     let off = Pprof::heap(0).with(|p| p.period = 0);
     let allocated = Pprof::of_types(&HEAP_TYPES[..2], ("space", "bytes"), RATE);
     let allocated = allocated.row("main.f", Some(16), &[100, 1600]);
+    let pasted = |front: &str, value: &str| {
+        format!("{front}\nShowing nodes accounting for 4MB, 90% of 5MB total\nflat  flat%   sum%        cum   cum%\n{value} 90% 90% {value} 90%  main.f\n").into_bytes()
+    };
+    let pasted_alloc = pasted("Type: alloc_space", "4MB");
+    let pasted_diff = pasted("Type: inuse_space", "-4MB");
     bad! {
+        3 "a pasted top of allocations" (pasted_alloc) "ever allocated (alloc_space)"
+        3 "a pasted top of a diff" (pasted_diff) "a saved diff"
         3 "a delta" (delta.gzip()) "a delta profile over 30 s"
         3 "a delta without duration" (negative.gzip()) "a delta profile"
         3 "a saved diff" (saved.gzip()) "a saved diff"

@@ -54,6 +54,7 @@ pub(in crate::profile) fn decode(
     }
     Ok(ProfileFile::Goroutines(GoroutineProfile {
         form: GoroutineForm::Dump,
+        lists_only_leaked: false,
         groups,
         time_nanos: None,
         warnings,

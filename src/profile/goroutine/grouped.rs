@@ -80,6 +80,7 @@ pub(in crate::profile) fn decode(
     warnings.extend(skipped.warning());
     Ok(ProfileFile::Goroutines(GoroutineProfile {
         form: GoroutineForm::Grouped,
+        lists_only_leaked: are_leaked,
         groups: groups.groups,
         time_nanos: None,
         warnings,

@@ -123,6 +123,18 @@ mod tests {
                 "goroutine 0 gp=0x5a m=0 mp=0x5a [idle]:",
                 Some((0, "idle", false, 0)),
             ),
+            (
+                "goroutine 9 gp=0xc0000061c0 m=nil [force gc (idle), 5 minutes]:",
+                Some((9, "force gc (idle)", false, 5)),
+            ),
+            (
+                "goroutine 8 gp=0xc01 m=3 mp=0x5a [chan receive (leaked) (scan) (durable), 6 minutes, locked to thread, synctest bubble 3 labels:{\"a [b]:\": \"c (leaked), 9 minutes\", \"q\": \"\\\"\"}]:",
+                Some((8, "chan receive", true, 6)),
+            ),
+            (
+                "goroutine 8 [sync.WaitGroup.Wait labels:{\"handler\": \"/x [y]\"}]:",
+                Some((8, "sync.WaitGroup.Wait", false, 0)),
+            ),
             ("goroutine 7 []:", Some((7, "", false, 0))),
             ("goroutine 7 [running]: ", Some((7, "running", false, 0))),
             ("goroutine 7 [running]", None),

@@ -53,6 +53,8 @@ pub struct GoroutineGroup {
 pub struct GoroutineProfile {
     /// The form it came in.
     pub form: GoroutineForm,
+    /// Whether it lists only those that the runtime has proved to be stuck (`goroutineleak`).
+    pub lists_only_leaked: bool,
     /// Groups in order of first appearance.
     pub groups: Vec<GoroutineGroup>,
     /// Wall clock if the form has one (protobuf), nanoseconds since the Unix epoch.

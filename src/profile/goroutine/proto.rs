@@ -9,16 +9,20 @@ use crate::profile::StackId;
 pub(in crate::profile) fn from_samples(
     rows: impl Iterator<Item = (StackId, i64)>,
     time_nanos: Option<i64>,
+    are_leaked: bool,
 ) -> GoroutineProfile {
     let mut groups = Groups::default();
     for (stack, count) in rows {
         match u64::try_from(count) {
-            Ok(count) if count > 0 => groups.add_stack(stack, count, 0),
+            Ok(count) if count > 0 => {
+                groups.add_stack(stack, count, if are_leaked { count } else { 0 })
+            }
             _ => {}
         }
     }
     GoroutineProfile {
         form: GoroutineForm::Proto,
+        lists_only_leaked: are_leaked,
         groups: groups.groups,
         time_nanos,
         warnings: Vec::new(),
@@ -42,7 +46,7 @@ mod tests {
             (1, i64::MAX),
         ];
         let rows = rows.map(|(stack, count)| (StackId(stack), count));
-        let profile = from_samples(rows.into_iter(), Some(7));
+        let profile = from_samples(rows.into_iter(), Some(7), false);
         let seen: Vec<_> = profile
             .groups
             .iter()

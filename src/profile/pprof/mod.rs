@@ -111,9 +111,10 @@ impl Walked {
             (self.samples.is_saved_diff, self.samples.lacks_object_size);
         let columns = self.samples.intern(symbols);
         if self.is_goroutines {
+            let are_leaked = self.header.has_type("goroutineleak");
             let counts =
                 (0..columns.len()).map(|row| (columns.stack[row], columns.inuse_objects[row]));
-            let goroutines = goroutine::from_samples(counts, self.header.time_nanos);
+            let goroutines = goroutine::from_samples(counts, self.header.time_nanos, are_leaked);
             return ProfileFile::Goroutines(goroutines);
         }
         let warnings = match dangling {

@@ -67,7 +67,7 @@ fn other_kind(kind: &str) -> ProfileError {
 
 fn is_heap_dump(bytes: &[u8]) -> bool {
     let front = &bytes[..bytes.len().min(32)];
-    super::find(front, b" heap dump\n").is_some()
+    memchr::memmem::find(front, b" heap dump\n").is_some()
 }
 
 /// gperftools' binary form: words 0, 3, 0 (1 for Java), period, 0, of 4 or 8 bytes, either order.

@@ -3,11 +3,11 @@
 //! Knows what each form begins with, and the files that people hand in by mistake, so that an
 //! error can say what was seen. It must not decode.
 
-use super::legacy::text::{Lines, find};
-use super::{ProfileError, goroutine, legacy, memory};
+use super::legacy::text::Lines;
+use super::{ProfileError, goroutine, legacy, memory, pasted};
 
 mod binary;
-mod pasted;
+mod text;
 
 /// The forms that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Form {
     MetricsText,
     /// `memory.stat`, `memory.current` and `memory.max` of a control group.
     CgroupText,
+    /// Reports of `go tool pprof`, or texts of the runtime among other text.
+    Pasted,
 }
 
 pub(super) fn recognise(bytes: &[u8]) -> Result<Form, ProfileError> {
@@ -36,13 +38,16 @@ pub(super) fn recognise(bytes: &[u8]) -> Result<Form, ProfileError> {
         return binary::recognise(bytes);
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    if let Some(decided) = recognise_first_line(text) {
-        return decided;
-    }
     if text.trim_ascii_start().starts_with(b"<") {
         return Err(ProfileError::NotAProfile {
             what: "an HTML or XML page",
         });
+    }
+    if pasted::has_report(text) {
+        return Ok(Form::Pasted);
+    }
+    if let Some(decided) = recognise_first_line(text) {
+        return decided;
     }
     // A dump may come after any number of log lines.
     for line in Lines::new(text) {
@@ -59,7 +64,10 @@ pub(super) fn recognise(bytes: &[u8]) -> Result<Form, ProfileError> {
             return Ok(Form::CgroupText);
         }
     }
-    Err(pasted::explain(text))
+    if pasted::has_runtime_text(text) {
+        return Ok(Form::Pasted);
+    }
+    Err(text::explain(text))
 }
 
 /// Decides by the first line that is not blank and not a comment.
@@ -112,12 +120,6 @@ fn is_text(bytes: &[u8]) -> bool {
         && front
             .iter()
             .all(|byte| *byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b))
-}
-
-/// Whether `needle` is near the front of the text.
-fn front_has(text: &[u8], needle: &[u8]) -> bool {
-    const FRONT: usize = 8192;
-    find(&text[..text.len().min(FRONT)], needle).is_some()
 }
 
 #[cfg(test)]

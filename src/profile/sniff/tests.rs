@@ -37,6 +37,25 @@ fn text_forms_are_recognised() {
         ("# TYPE up gauge\nup 1\n", Form::MetricsText),
         ("up 1\ngo_memstats_sys_bytes 2\n", Form::MetricsText),
         ("anon 1\nfile 2\n", Form::CgroupText),
+        (
+            "File: x\nType: inuse_space\nShowing nodes accounting for 1MB, 9% of 2MB total\n      flat  flat%   sum%        cum   cum%\n",
+            Form::Pasted,
+        ),
+        (
+            "Total: 1MB\nROUTINE ======================== main.f in /f.go\n",
+            Form::Pasted,
+        ),
+        (
+            "PeriodType: space bytes\nPeriod: 1\nSamples:\n",
+            Form::Pasted,
+        ),
+        ("see:\n> 1MB of 2MB total (50%)\n", Form::Pasted),
+        ("see:\n> goroutine 1 [running]:\n> main.f()\n", Form::Pasted),
+        ("see:\n  goroutine profile: total 7\n", Form::Pasted),
+        (
+            "goroutine 1 [running]:\nmain.f()\n\n(pprof) Total: 1MB\nROUTINE ==== main.f in /f.go\n",
+            Form::Pasted,
+        ),
         ("memory.current 1\r\nanon 1\r\n", Form::CgroupText),
     ] {
         check(text.as_bytes(), Ok(form));
@@ -74,17 +93,12 @@ fn what_is_no_profile_is_named() {
             "Java heapz text is not supported",
         ),
         (
-            "File: x\nType: inuse_space\nShowing nodes accounting for 1MB, 9% of 2MB total\n      flat  flat%   sum%        cum   cum%\n",
-            "`pprof top`",
+            "Showing off: nodes accounting for half of the heap\n",
+            "a text file",
         ),
-        (
-            "Total: 1MB\nROUTINE ======================== main.f in /f.go\n",
-            "pprof report",
-        ),
-        (
-            "PeriodType: space bytes\nPeriod: 1\nSamples:\n",
-            "pprof report",
-        ),
+        ("{\"top\": \"Showing nodes accounting for 1MB\"}", "JSON"),
+        ("<pre>Showing nodes accounting for 1MB", "HTML"),
+        ("a | b\n--- | ---\n+---+---+\n", "a text file"),
     ] {
         check(text.as_bytes(), Err(part));
     }

@@ -147,6 +147,22 @@ fn odd_lines_are_passed_over_or_counted() {
 }
 
 #[test]
+fn labels_do_not_tell_goroutines_apart() {
+    let labelled = DUMP
+        .replace(
+            "[chan receive]",
+            "[chan receive labels:{\"user\": \"a, 9 minutes\"}]",
+        )
+        .replace("7 minutes]", "7 minutes labels:{\"user\": \"b]:\"}]");
+    assert_eq!(decode_text(&labelled).0, groups(&[MAIN, WAITING, SENDING]));
+    // Cut within a label.
+    let at = labelled.find("b]:").map_or(0, |at| at + 1);
+    let (seen, warnings) = decode_text(&labelled[..at]);
+    assert_eq!(warnings, vec![ProfileWarning::DumpCut]);
+    assert_eq!(seen.len(), 2);
+}
+
+#[test]
 fn a_cut_dump_keeps_whole_blocks() {
     let at = |needle: &str, after: usize| DUMP.find(needle).map_or(0, |at| at + after);
     for (end, whole) in [

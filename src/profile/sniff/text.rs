@@ -1,6 +1,5 @@
 //! Text that is not a profile: what is it?
 
-use super::front_has;
 use crate::profile::ProfileError;
 use crate::profile::legacy::text::{Lines, find};
 
@@ -31,20 +30,6 @@ const ERROR_WORDS: [&[u8]; 18] = [
 
 pub(super) fn explain(text: &[u8]) -> ProfileError {
     let trimmed = text.trim_ascii();
-    let has = |needle: &[u8]| front_has(text, needle);
-    if has(b"flat  flat%   sum%") || has(b"Showing nodes accounting for") || has(b"Showing top ") {
-        return ProfileError::Unsupported {
-            what: "a pasted `pprof top` text",
-        };
-    }
-    if has(b"ROUTINE ====")
-        || has(b"----------+-----")
-        || (has(b"PeriodType: ") && has(b"Samples:"))
-    {
-        return ProfileError::Unsupported {
-            what: "a pasted pprof report (`list`, `peek`, `tree`, `traces` or `raw`)",
-        };
-    }
     if trimmed.starts_with(b"HTTP/") {
         return ProfileError::NotAProfile {
             what: "an HTTP answer with its headers (`curl -i`)",
