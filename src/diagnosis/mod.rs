@@ -12,6 +12,7 @@ mod culprit;
 mod diff;
 mod finding;
 mod grown;
+mod harmless;
 mod listing;
 mod memory;
 mod model;
@@ -25,6 +26,7 @@ mod summary;
 mod top;
 
 pub use diff::diff;
+pub use harmless::NotALeakName;
 pub use model::*;
 pub use top::top;
 
