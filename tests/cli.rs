@@ -23,6 +23,7 @@ fn heapdrift(dir: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
         .args(arguments)
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE")
+        .env_remove("HEAPDRIFT_CONFIG")
         .write_stdin(stdin)
         .output()
         .unwrap();
@@ -497,8 +498,11 @@ fn patterns_are_explained_and_guessed() {
         &["explain", "stale-watchers", "-f", "json"],
         b"",
     );
-    let page: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!(page["name"], "stale-watchers");
+    let pages: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(pages["pages"][0]["name"], "stale-watchers");
+    let other = heapdrift(dir.path(), &["explain", "plateauing"], b"");
+    assert!(other.stdout.starts_with("plateau\n"), "{}", other.stdout);
+    assert!(other.stdout.contains("\nWHAT TO DO\n"), "{}", other.stdout);
     let guess = "hint: did you mean logger-promise-chain?";
     refuses(
         dir.path(),
@@ -510,7 +514,7 @@ fn patterns_are_explained_and_guessed() {
         dir.path(),
         &["explain", "zzzzzzzz"],
         2,
-        &["lists all patterns"],
+        &["lists all pages"],
     );
     refuses(
         dir.path(),
@@ -530,6 +534,255 @@ fn patterns_are_explained_and_guessed() {
         2,
         &["bad/broken.toml:1:", "hint: "],
     );
+}
+
+#[test]
+fn the_list_has_patterns_first_and_then_what_is_no_leak() {
+    let dir = files(&[]);
+    let list = heapdrift(dir.path(), &["explain", "--width", "80"], b"").stdout;
+    let (leaks, others) = list.split_once("\nNOT A LEAK OF THE HEAP\n").unwrap();
+    assert!(leaks.starts_with("LEAK PATTERNS\n"), "{leaks}");
+    let names = |text: &str| -> Vec<String> {
+        let first = |line: &str| line.split_once("  ").map(|(name, _)| name.to_owned());
+        let names = text.lines().filter_map(first);
+        names.filter(|name| !name.is_empty()).collect()
+    };
+    let (leaks, others) = (names(leaks), names(others));
+    assert!(
+        leaks.contains(&"sql-rows-not-closed".to_owned()),
+        "{leaks:?}"
+    );
+    assert!(others.len() >= 20, "{others:?}");
+    assert!(leaks.is_sorted() && others.is_sorted());
+    // Each has a page that fits.
+    for name in leaks.iter().chain(&others) {
+        let page = heapdrift(dir.path(), &["explain", name, "--width", "80"], b"");
+        assert_eq!(page.code, Some(0), "{name}");
+        for line in page.stdout.lines() {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_search_says_where_it_found_the_word() {
+    let dir = files(&[]);
+    let run = heapdrift(
+        dir.path(),
+        &["explain", "--search", "CONNECTIONOPENER"],
+        b"",
+    );
+    assert_eq!(run.code, Some(0));
+    assert!(
+        run.stdout.contains("sql-open-per-query\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("Why memory grows: "), "{}", run.stdout);
+    assert!(run.stdout.contains("pages mention"), "{}", run.stdout);
+    let json = heapdrift(
+        dir.path(),
+        &["explain", "--search", "gogc", "-f", "json"],
+        b"",
+    );
+    let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(found["search"], "gogc");
+    let pages = found["pages"].as_array().unwrap();
+    assert!(pages.iter().any(|page| page["name"] == "gc-headroom"));
+    assert!(
+        pages
+            .iter()
+            .all(|page| page["found"][0]["place"].is_string())
+    );
+    let none = heapdrift(dir.path(), &["explain", "--search", "no such words"], b"");
+    assert_eq!(none.code, Some(0));
+    assert!(
+        none.stdout.starts_with("No page mentions"),
+        "{}",
+        none.stdout
+    );
+    refuses(dir.path(), &["explain", "--search", " "], 2, &["no word"]);
+    refuses(
+        dir.path(),
+        &["explain", "x", "--search", "y"],
+        2,
+        &["cannot be used with"],
+    );
+}
+
+#[test]
+fn pages_are_written_as_markdown() {
+    let dir = files(&[]);
+    let one = heapdrift(dir.path(), &["explain", "peak", "-f", "markdown"], b"");
+    assert!(one.stdout.starts_with("# peak\n"), "{}", one.stdout);
+    let run = heapdrift(dir.path(), &["explain", "-o", "all.md"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+    let all = std::fs::read_to_string(dir.path().join("all.md")).unwrap();
+    for heading in [
+        "\n# stale-watchers\n",
+        "\n# gc-headroom\n",
+        "\n## How to fix it\n",
+    ] {
+        assert!(all.contains(heading), "{heading}");
+    }
+    // Other commands have none.
+    let captures = captures();
+    refuses(
+        captures.path(),
+        &["top", "leak", "-f", "markdown"],
+        2,
+        &["no Markdown"],
+    );
+}
+
+#[test]
+fn pattern_files_are_checked() {
+    let example: &[u8] = include_bytes!("data/patterns/example.toml");
+    let broken: &[u8] = b"name = \"broken\"\ntitle = \"x\"\nnonsense = 1\n";
+    let expression = String::from_utf8(example.to_vec())
+        .unwrap()
+        .replace("name = \"example\"", "name = \"dear\"")
+        .replace("'session\\.restore$'", "'(a{1000}){1000}'");
+    let unclosed = String::from_utf8(example.to_vec())
+        .unwrap()
+        .replace("name = \"example\"", "name = \"open\"")
+        .replace("'session\\.restore$'", "'session(restore'");
+    let taken = String::from_utf8(example.to_vec())
+        .unwrap()
+        .replace("name = \"example\"", "name = \"stale-watchers\"");
+    let dir = files(&[
+        ("example.toml", example),
+        ("again/example.toml", example),
+        ("broken.toml", broken),
+        ("dear.toml", expression.as_bytes()),
+        ("open.toml", unclosed.as_bytes()),
+        ("stale-watchers.toml", taken.as_bytes()),
+        ("bytes.toml", b"\xff\xfe"),
+    ]);
+    let run = heapdrift(dir.path(), &["explain", "--check", "example.toml"], b"");
+    let expect = "example.toml: a sound pattern file\n";
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(0), expect),
+        "{}",
+        run.stderr
+    );
+    let line = |text: &str, word: &str| {
+        let at = text.lines().position(|line| line.contains(word)).unwrap();
+        at + 1
+    };
+    let dear = format!("dear.toml:{}:", line(&expression, "{1000}"));
+    let open = format!("open.toml:{}:", line(&unclosed, "(restore"));
+    let stale = format!(
+        "stale-watchers.toml:{}:8: there is a pattern",
+        line(&taken, "name = ")
+    );
+    let again = format!(
+        "again/example.toml:{}:8: there is a pattern",
+        line(&taken, "name = ")
+    );
+    for (arguments, words) in [
+        (
+            &["broken.toml"][..],
+            &["broken.toml:3:1: unknown field `nonsense`", "hint: "][..],
+        ),
+        (
+            &["dear.toml"],
+            &[&dear, "compiled it takes more than", "hint: "],
+        ),
+        (
+            &["open.toml"],
+            &[&open, "not a usable regular expression", "hint: "],
+        ),
+        (
+            &["stale-watchers.toml"],
+            &[&stale, "the built-in catalogue"],
+        ),
+        (&["gone.toml"], &["gone.toml: "]),
+        (&["bytes.toml"], &["bytes.toml: "]),
+    ] {
+        let checks = arguments.iter().flat_map(|file| ["--check", file]);
+        let arguments: Vec<&str> = ["explain"].into_iter().chain(checks).collect();
+        refuses(dir.path(), &arguments, 2, words);
+    }
+    // Each file is looked at, and what is sound is said.
+    let run = heapdrift(
+        dir.path(),
+        &[
+            "explain",
+            "--check",
+            "broken.toml",
+            "--check",
+            "example.toml",
+            "--check",
+            "again/example.toml",
+        ],
+        b"",
+    );
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), expect));
+    assert!(run.stderr.contains("broken.toml:3:1"), "{}", run.stderr);
+    assert!(run.stderr.contains(&again), "{}", run.stderr);
+    refuses(
+        dir.path(),
+        &["explain", "--check", "example.toml", "-f", "json"],
+        2,
+        &["one form only"],
+    );
+}
+
+#[test]
+fn the_configuration_names_directories_of_patterns() {
+    let example: &[u8] = include_bytes!("data/patterns/example.toml");
+    let dir = files(&[
+        ("heapdrift.toml", b"patterns = [\"mine\"]\n"),
+        ("mine/example.toml", example),
+        ("deep/er/notes.txt", b""),
+        ("typo/heapdrift.toml", b"# mine\npattern = [\"mine\"]\n"),
+        ("gone/heapdrift.toml", b"patterns = [\"nowhere\"]\n"),
+        ("other.toml", b"patterns = []\n"),
+    ]);
+    let explain = |below: &str, variable: Option<&str>| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("heapdrift"));
+        command
+            .current_dir(dir.path().join(below))
+            .args(["explain", "example"]);
+        match variable {
+            Some(value) => command.env("HEAPDRIFT_CONFIG", value),
+            None => command.env_remove("HEAPDRIFT_CONFIG"),
+        };
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    // Found in the directory and in those above it, and relative to where it is.
+    for below in [".", "deep/er"] {
+        let (code, text) = explain(below, None);
+        assert_eq!(code, Some(0), "{below}: {text}");
+        assert!(text.contains("Sessions are kept"), "{text}");
+    }
+    let refused = |below: &str, variable: Option<&str>, words: &[&str]| {
+        let (code, text) = explain(below, variable);
+        assert_eq!(code, Some(2), "{text}");
+        for word in words {
+            assert!(text.contains(word), "no {word:?} in {text}");
+        }
+    };
+    let typo = "heapdrift.toml:2:1: there is no key `pattern`";
+    refused("typo", None, &[typo, "hint: did you mean `patterns`?"]);
+    refused("gone", None, &["nowhere: ", "hint: "]);
+    // The variable comes first; an empty one means none.
+    refused(".", Some("other.toml"), &["there is no pattern or verdict"]);
+    refused(".", Some(""), &["there is no pattern or verdict"]);
+    refused(
+        ".",
+        Some("missing.toml"),
+        &["missing.toml: ", "HEAPDRIFT_CONFIG"],
+    );
+    assert_eq!(explain("deep", Some("../heapdrift.toml")).0, Some(0));
+    // `diagnose` reads it, too.
+    let typo = heapdrift(&dir.path().join("typo"), &["diagnose", "."], b"");
+    assert_eq!(typo.code, Some(2));
+    assert!(typo.stderr.contains("no key `pattern`"), "{}", typo.stderr);
 }
 
 #[test]
@@ -603,7 +856,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn what_is_printed_is_what_the_schemas_say() {
-    use heapdrift::report::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, TOP_SCHEMA};
+    use heapdrift::report::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, EXPLAIN_SCHEMA, TOP_SCHEMA};
     let dir = captures();
     let pair = ["leak/0.heap.pb.gz", "leak/7.heap.pb.gz"];
     for (schema, arguments) in [
@@ -617,6 +870,11 @@ fn what_is_printed_is_what_the_schemas_say() {
         (DIFF_SCHEMA, &["diff", pair[0], pair[1]]),
         (DIFF_SCHEMA, &["diff", pair[0], pair[1], "--rows", "1"]),
         (TOP_SCHEMA, &["top", "leak"]),
+        (EXPLAIN_SCHEMA, &["explain"]),
+        (EXPLAIN_SCHEMA, &["explain", "gc-headroom"]),
+        (EXPLAIN_SCHEMA, &["explain", "stale-watchers"]),
+        (EXPLAIN_SCHEMA, &["explain", "--search", "goroutine"]),
+        (EXPLAIN_SCHEMA, &["explain", "--search", "no such words"]),
     ] {
         let run = heapdrift(dir.path(), &[arguments, &["-f", "json"]].concat(), b"");
         let printed: serde_json::Value = serde_json::from_str(&run.stdout)

@@ -48,7 +48,7 @@ pub(super) enum Command {
     Diff(DiffArgs),
     /// Show the functions that hold memory in one snapshot.
     Top(TopArgs),
-    /// Describe the leak patterns that are known, or one of them.
+    /// Describe known leak patterns, and what is not a leak.
     Explain(ExplainArgs),
 }
 
@@ -59,7 +59,7 @@ pub(super) struct General {
     /// Form of the output [default: table].
     #[arg(short, long, global = true, value_enum)]
     pub(super) format: Option<Format>,
-    /// Write to FILE instead of standard output; .json and .txt choose the format. May be repeated.
+    /// Write to FILE instead of standard output; .json, .md and .txt choose the format. May be repeated.
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(super) output: Vec<PathBuf>,
     /// When to use colours; NO_COLOR is respected.
@@ -180,11 +180,24 @@ pub(super) struct TopArgs {
 #[command(after_help = "\
 Examples:
   heapdrift explain
-  heapdrift explain logger-promise-chain")]
+  heapdrift explain logger-promise-chain
+  heapdrift explain --search Unmarshal
+  heapdrift explain gc-headroom -f markdown
+  heapdrift explain --check mine/session-table.toml
+
+Exit codes:
+  0  printed, or the files are sound
+  2  no such page, or a file that is no pattern")]
 pub(super) struct ExplainArgs {
-    /// The pattern; without one all are listed.
-    #[arg(value_name = "PATTERN")]
-    pub(super) pattern: Option<String>,
+    /// A leak pattern, or a verdict that is not a leak; without one all are listed.
+    #[arg(value_name = "NAME")]
+    pub(super) name: Option<String>,
+    /// List the pages that mention WORD, and where.
+    #[arg(long, value_name = "WORD", conflicts_with = "name")]
+    pub(super) search: Option<String>,
+    /// Check a pattern file of your own. May be repeated.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "search", "patterns"])]
+    pub(super) check: Vec<PathBuf>,
     /// Directory of pattern files of your own, beside the built-in ones.
     #[arg(long, value_name = "DIR")]
     pub(super) patterns: Option<PathBuf>,
@@ -208,6 +221,8 @@ pub(super) enum Format {
     Table,
     /// For programs; a JSON Schema is in the repository.
     Json,
+    /// For wikis and tickets (explain).
+    Markdown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,7 @@
 //! `heapdrift diagnose SOURCE…`
 
 use super::args::{DiagnoseArgs, General};
+use super::config::Config;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::inputs::{read_catalogue, refuse_nothing};
@@ -11,7 +12,7 @@ use crate::source::{Source, load_series};
 
 pub(super) fn run(args: &DiagnoseArgs, general: &General) -> Result<Exit, Failure> {
     let sources = Source::parse_all(&args.sources)?;
-    let catalogue = read_catalogue(args.patterns.as_deref())?;
+    let catalogue = read_catalogue(args.patterns.as_deref(), &Config::find()?)?;
     let series = load_series(&sources, &args.reading.options())?;
     refuse_nothing(&series)?;
     let options = DiagnoseOptions {

@@ -1,13 +1,14 @@
 //! What the input options mean, and what to say when no input is left.
 
 use super::args::Reading;
+use super::config::Config;
 use super::exit::Exit;
 use super::failure::Failure;
 use crate::pattern::Catalogue;
 use crate::profile::Limits;
 use crate::snapshot::{Series, Skipped};
 use crate::source::LoadOptions;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Most left-out files that an error names one by one.
 const MAX_NAMED: usize = 10;
@@ -52,19 +53,27 @@ pub(super) fn refuse_nothing(series: &Series) -> Result<(), Failure> {
     }
 }
 
-/// The built-in patterns and those of a directory.
-pub(super) fn read_catalogue(directory: Option<&Path>) -> Result<Catalogue, Failure> {
-    let builtin = Catalogue::builtin();
-    let Some(directory) = directory else {
-        return Ok(builtin);
-    };
+/// The built-in patterns, those of the configuration's directories, and those of one more.
+pub(super) fn read_catalogue(
+    directory: Option<&Path>,
+    config: &Config,
+) -> Result<Catalogue, Failure> {
+    let configured = config.patterns.iter().map(PathBuf::as_path);
+    let mut texts = Vec::new();
+    for directory in configured.chain(directory) {
+        texts.extend(read_patterns(directory)?);
+    }
+    Catalogue::builtin()
+        .with_files(texts.into_iter())
+        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
+}
+
+/// The pattern files of a directory with their paths, by name.
+fn read_patterns(directory: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let hint = "--patterns and `patterns` in heapdrift.toml take directories of .toml files, one pattern each";
     let mut files = Vec::new();
     let unreadable = |path: &Path, error: std::io::Error| {
-        Failure::new(
-            Exit::Usage,
-            format!("{}: {error}", path.display()),
-            "--patterns takes a directory of .toml files, one pattern each",
-        )
+        Failure::new(Exit::Usage, format!("{}: {error}", path.display()), hint)
     };
     for entry in std::fs::read_dir(directory).map_err(|error| unreadable(directory, error))? {
         let path = entry.map_err(|error| unreadable(directory, error))?.path();
@@ -83,21 +92,20 @@ pub(super) fn read_catalogue(directory: Option<&Path>) -> Result<Catalogue, Fail
         return Err(Failure::new(
             Exit::Usage,
             format!("{}: no .toml file in this directory", directory.display()),
-            "--patterns takes a directory of .toml files, one pattern each",
+            hint,
         ));
     }
     files.sort();
     let mut texts = Vec::new();
     for path in files {
-        let text = read_text(&path).map_err(|error| unreadable(&path, error))?;
+        let text = read_pattern_text(&path).map_err(|error| unreadable(&path, error))?;
         texts.push((path.display().to_string(), text));
     }
-    builtin
-        .with_files(texts.into_iter())
-        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
+    Ok(texts)
 }
 
-fn read_text(path: &Path) -> std::io::Result<String> {
+/// The text of a pattern file, as far as it can be one.
+pub(super) fn read_pattern_text(path: &Path) -> std::io::Result<String> {
     use std::io::Read;
     let mut text = String::new();
     std::fs::File::open(path)?

@@ -4,6 +4,7 @@
 //! result: data on standard output, everything else on standard error.
 
 mod args;
+mod config;
 mod diagnose;
 mod diff;
 mod exit;

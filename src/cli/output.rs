@@ -22,6 +22,11 @@ pub(super) trait Report: Clone {
 
     /// For programs.
     fn json(self, rows: usize) -> serde_json::Result<String>;
+
+    /// For wikis and tickets, where the report has that form.
+    fn markdown(self) -> Option<String> {
+        None
+    }
 }
 
 /// Prints a report wherever the user wants it.
@@ -63,6 +68,10 @@ fn render(
                 let message = format!("the result cannot be written as JSON: {error}");
                 Failure::new(Exit::Usage, message, "")
             }),
+        Format::Markdown => report.markdown().ok_or_else(|| {
+            let message = "this command has no Markdown yet";
+            Failure::new(Exit::Usage, message, "use -f table or -f json")
+        }),
     }
 }
 
@@ -70,6 +79,7 @@ fn render(
 fn format_of(path: &Path) -> Option<Format> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "json" => Some(Format::Json),
+        "md" => Some(Format::Markdown),
         "txt" => Some(Format::Table),
         _ => None,
     }

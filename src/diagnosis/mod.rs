@@ -14,6 +14,7 @@ mod culprit;
 mod diff;
 mod finding;
 mod grown;
+mod harmless;
 mod identity;
 mod joined;
 mod judge;
@@ -32,6 +33,7 @@ mod summary;
 mod top;
 
 pub use diff::diff;
+pub use harmless::NotALeakName;
 pub use model::*;
 pub use top::top;
 

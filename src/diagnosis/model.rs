@@ -4,6 +4,7 @@
 //! times seconds unless a name says otherwise. Strings that come from a profile or a path
 //! are verbatim and untrusted.
 
+use super::NotALeakName;
 pub use crate::site::Tier;
 use serde::Serialize;
 
@@ -390,7 +391,7 @@ pub struct Unshown {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NotALeak {
     /// Catalogue name.
-    pub name: String,
+    pub name: NotALeakName,
     /// A sentence with its numbers.
     pub text: String,
     /// The bytes it is about.

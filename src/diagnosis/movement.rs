@@ -2,7 +2,7 @@
 //! sees in a dashboard and wants named.
 
 use super::case::Case;
-use super::{Finding, FindingVerdict, NotALeak};
+use super::{Finding, FindingVerdict, NotALeak, NotALeakName};
 use crate::growth::MIN_GROWTH;
 use crate::units::{duration, size};
 
@@ -63,7 +63,7 @@ fn step_of_heap(case: &Case) -> Option<NotALeak> {
             )
         });
         NotALeak {
-            name: "step".to_owned(),
+            name: NotALeakName::Step,
             text: format!(
                 "the heap jumped from {} to {}{when} and stays on that level: something was loaded, or load moved in",
                 size(before),
@@ -96,7 +96,7 @@ fn of_heap(case: &Case) -> Option<NotALeak> {
             peaks => format!("{peaks} times"),
         };
         NotALeak {
-            name: swing.name().to_owned(),
+            name: swing.name(),
             text: format!(
                 "the heap rose from {} to {}{when} and fell to {}: memory came and went {often}",
                 size(values[swing.before]),
@@ -119,7 +119,7 @@ fn of_goroutines(case: &Case) -> Option<NotALeak> {
     let given_back = swing.given_back(&totals);
     (given_back >= MIN_GROWTH as f64 && given_back >= LEAST_SWING * totals[swing.peak]).then(|| {
         NotALeak {
-            name: swing.name().to_owned(),
+            name: swing.name(),
             text: format!(
                 "goroutines rose from {:.0} to {:.0} and fell to {:.0}: they end; the memory of their stacks is kept for the next ones",
                 totals[swing.before], totals[swing.peak], totals[swing.after],
@@ -183,10 +183,10 @@ impl Swing {
         rise.min(fall).max(0.0)
     }
 
-    fn name(&self) -> &'static str {
+    fn name(&self) -> NotALeakName {
         match self.peaks {
-            1 => "peak",
-            _ => "sawtooth",
+            1 => NotALeakName::Peak,
+            _ => NotALeakName::Sawtooth,
         }
     }
 }
@@ -203,9 +203,9 @@ mod tests {
             (0, 2, 4, 1)
         );
         assert_eq!(peak.given_back(&[1.0, 5.0, 9.0, 4.0, 1.0]), 8.0);
-        assert_eq!(peak.name(), "peak");
+        assert_eq!(peak.name(), NotALeakName::Peak);
         let saw = Swing::of(&[1.0, 8.0, 2.0, 9.0, 1.0, 7.0]).expect("two peaks");
-        assert_eq!((saw.peaks, saw.name()), (2, "sawtooth"));
+        assert_eq!((saw.peaks, saw.name()), (2, NotALeakName::Sawtooth));
         assert_eq!(Swing::of(&[1.0, 2.0, 3.0]), None);
         assert_eq!(Swing::of(&[3.0, 2.0, 1.0]), None);
         assert_eq!(Swing::of(&[]), None);

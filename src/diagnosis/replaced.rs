@@ -2,7 +2,7 @@
 //! function loads and another refreshes moves from caller to caller, and does not grow.
 
 use super::case::Case;
-use super::{NotALeak, candidate};
+use super::{NotALeak, NotALeakName, candidate};
 use crate::growth::History;
 use crate::profile::Frame;
 use crate::site::SiteIndex;
@@ -51,7 +51,7 @@ pub(super) fn write_replaced(case: &Case, buckets: &[u32], gave_up: f64) -> NotA
         })
         .map_or_else(|| "one place".to_owned(), |frame| case.name(frame).function);
     NotALeak {
-        name: "replaced".to_owned(),
+        name: NotALeakName::Replaced,
         text: format!(
             "{} of {place} replaced {} that another caller had allocated there: together they do not grow",
             size(growth),

@@ -10,7 +10,9 @@ mod locate;
 
 pub use error::{CatalogueError, CatalogueProblem};
 
-use super::Pattern;
+pub use locate::position;
+
+use super::{Entry, NotALeakPage, Pattern, not_a_leak};
 
 /// The files of `catalogue/`, by name.
 const BUILTIN: &[(&str, &str)] = &[
@@ -177,14 +179,22 @@ pub struct Catalogue {
     patterns: Vec<Pattern>,
     /// Where each pattern comes from, in the same order.
     origins: Vec<String>,
+    /// What is not a leak, by name.
+    not_a_leak: Vec<NotALeakPage>,
 }
 
 impl Catalogue {
     /// The patterns that are built in.
     pub fn builtin() -> Self {
+        let pages = not_a_leak::BUILTIN.iter();
+        let not_a_leak = pages.map(|(file, text)| check::parse_page(file, text));
         let empty = Self {
             patterns: Vec::new(),
             origins: Vec::new(),
+            not_a_leak: match not_a_leak.collect() {
+                Ok(pages) => pages,
+                Err(error) => unreachable!("a built-in page is broken: {error}"),
+            },
         };
         let files = BUILTIN
             .iter()
@@ -221,8 +231,14 @@ impl Catalogue {
             self.patterns.into_iter().zip(self.origins).collect();
         for (path, text, origin) in files {
             let pattern = check::parse(path, text)?;
-            if let Some((_, first)) = entries.iter().find(|(other, _)| other.name == pattern.name) {
-                return Err(check::duplicate_name(path, text, &pattern.name, first));
+            let name = &pattern.name;
+            let taken = entries.iter().find(|(other, _)| other.name == *name);
+            let is_page = || self.not_a_leak.iter().any(|page| page.answers_to(name));
+            if let Some(first) = taken
+                .map(|(_, first)| first.as_str())
+                .or_else(|| is_page().then_some(BUILTIN_ORIGIN))
+            {
+                return Err(check::duplicate_name(path, text, name, first));
             }
             entries.push((pattern, origin.to_owned()));
         }
@@ -232,7 +248,11 @@ impl Catalogue {
                 .then_with(|| a.name.cmp(&b.name))
         });
         let (patterns, origins) = entries.into_iter().unzip();
-        Ok(Self { patterns, origins })
+        Ok(Self {
+            patterns,
+            origins,
+            not_a_leak: self.not_a_leak,
+        })
     }
 
     /// All patterns, the most specific first, then by name.
@@ -245,23 +265,50 @@ impl Catalogue {
         self.patterns.iter().find(|pattern| pattern.name == name)
     }
 
+    /// The page of that name, or of that other word for it, about what is not a leak.
+    pub fn not_a_leak_page(&self, name: &str) -> Option<&NotALeakPage> {
+        self.not_a_leak.iter().find(|page| page.answers_to(name))
+    }
+
+    /// All pages: leak patterns by name, then what is not a leak by name.
+    pub fn entries(&self) -> Vec<Entry<'_>> {
+        let leaks = self.patterns.iter().map(Entry::Leak);
+        let others = self.not_a_leak.iter().map(Entry::NotALeak);
+        let mut entries: Vec<Entry> = leaks.chain(others).collect();
+        entries.sort_by_key(|entry| (!entry.is_leak(), entry.name()));
+        entries
+    }
+
+    /// The page of that name.
+    pub fn entry(&self, name: &str) -> Option<Entry<'_>> {
+        let leak = self.get(name).map(Entry::Leak);
+        leak.or_else(|| self.not_a_leak_page(name).map(Entry::NotALeak))
+    }
+
     /// The name that was probably meant: one that contains `name`, or else the closest one
     /// that is not too far away.
     pub fn suggest(&self, name: &str) -> Option<&str> {
-        let wanted = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");
-        let names = || self.patterns.iter().map(|pattern| pattern.name.as_str());
-        if wanted.len() >= 3
-            && let Some(found) = names().find(|known| known.contains(&wanted))
-        {
-            return Some(found);
-        }
-        let furthest = 1 + wanted.chars().count() / 4;
-        names()
-            .map(|known| (edit_distance(&wanted, known), known))
-            .filter(|(distance, _)| *distance <= furthest)
-            .min()
-            .map(|(_, known)| known)
+        let patterns = self.patterns.iter().map(|pattern| pattern.name.as_str());
+        let pages = self.not_a_leak.iter();
+        closest(name, patterns.chain(pages.map(|page| page.name.as_str())))
     }
+}
+
+/// The word that was probably meant: one that contains `word`, or else the closest one that
+/// is not too far away.
+pub fn closest<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<&'k str> {
+    let wanted = word.trim().to_ascii_lowercase().replace(['_', ' '], "-");
+    if wanted.len() >= 3
+        && let Some(found) = known.clone().find(|known| known.contains(&wanted))
+    {
+        return Some(found);
+    }
+    let furthest = 1 + wanted.chars().count() / 4;
+    known
+        .map(|known| (edit_distance(&wanted, known), known))
+        .filter(|(distance, _)| *distance <= furthest)
+        .min()
+        .map(|(_, known)| known)
 }
 
 /// Insertions, deletions and replacements that turn `a` into `b` (Wagner and Fischer 1974).

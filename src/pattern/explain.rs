@@ -2,7 +2,7 @@
 //!
 //! How it is laid out (wrapped lines, Markdown, JSON) is the reports' business.
 
-use super::{Pattern, Proof};
+use super::{NotALeakPage, Pattern, Proof};
 use serde::Serialize;
 
 /// A part of a page under one heading.
@@ -44,6 +44,21 @@ pub fn render_page(pattern: &Pattern) -> Vec<Section> {
         ("Versions", list(&page.versions)),
         ("References", list(&page.references)),
         ("Proof", vec![Block::Paragraph(proof.to_owned())]),
+    ]
+    .into_iter()
+    .filter(|(_, blocks)| !blocks.is_empty())
+    .map(|(heading, blocks)| Section { heading, blocks })
+    .collect()
+}
+
+/// The page about memory that is not a leak. Its title and name are not part of it.
+pub fn render_not_a_leak(page: &NotALeakPage) -> Vec<Section> {
+    [
+        ("What it is", parse_blocks(&page.what)),
+        ("How to confirm it", parse_blocks(&page.confirm)),
+        ("What to do", parse_blocks(&page.advice)),
+        ("When it is more than that", parse_blocks(&page.unless)),
+        ("References", list(&page.references)),
     ]
     .into_iter()
     .filter(|(_, blocks)| !blocks.is_empty())

@@ -21,7 +21,7 @@ pub(super) fn print_not_a_leak(printer: &mut Printer, diagnosis: &Diagnosis) {
     for entry in &diagnosis.not_a_leak {
         let name = match entry.bytes {
             Some(bytes) => format!("{}  {}", entry.name, size(bytes)),
-            None => entry.name.clone(),
+            None => entry.name.to_string(),
         };
         printer.paragraph(Role::Strong, 6, &name);
         printer.paragraph(Role::Plain, 8, &entry.text);

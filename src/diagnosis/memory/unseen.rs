@@ -3,7 +3,7 @@
 use super::MIB;
 use super::reading::Reading;
 use crate::diagnosis::case::Case;
-use crate::diagnosis::{MemoryBreakdown, NotALeak};
+use crate::diagnosis::{MemoryBreakdown, NotALeak, NotALeakName};
 use crate::units::{signed_size, size};
 
 /// Least growth, in bytes and as a share of what was resident at first, that is worth saying:
@@ -79,7 +79,7 @@ pub(super) fn unseen_growth(
         size(unseen),
     );
     Some(NotALeak {
-        name: "unseen-growth".to_owned(),
+        name: NotALeakName::UnseenGrowth,
         text,
         bytes: Some(unseen),
     })

@@ -3,7 +3,8 @@
 use super::error::{CatalogueError, CatalogueProblem, SHARE};
 use super::locate::{Step, locate, position};
 use crate::pattern::definition::EXPRESSION_PROBLEM;
-use crate::pattern::{GoroutineCondition, HeapCondition, Pattern};
+use crate::pattern::{GoroutineCondition, HeapCondition, NotALeakPage, Pattern};
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// No pattern needs more; an expression's compiled size is bounded in its own type.
@@ -36,13 +37,18 @@ type Checked = Result<(), CatalogueError>;
 /// Reads and checks one file.
 pub(super) fn parse(path: &str, text: &str) -> Result<Pattern, CatalogueError> {
     let file = File { path, text };
-    if text.len() > MAX_FILE_BYTES {
-        let (bytes, limit) = (text.len(), MAX_FILE_BYTES);
-        return Err(file.error(&[], CatalogueProblem::TooLarge { bytes, limit }));
-    }
-    let pattern: Pattern = toml::from_str(text).map_err(|error| file.format_error(&error))?;
-    file.check_name(&pattern)?;
-    file.check_texts(&pattern)?;
+    let pattern: Pattern = file.read()?;
+    file.check_name(&pattern.name)?;
+    let specificity = pattern.specificity;
+    file.check_range(
+        "specificity",
+        specificity.into(),
+        0.0,
+        100.0,
+        "from 0 to 100",
+        &[],
+    )?;
+    file.check_pattern_texts(&pattern)?;
     file.check_ids(&pattern)?;
     for (index, condition) in pattern.heap.iter().enumerate() {
         file.check_heap(index, condition)?;
@@ -52,6 +58,21 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Pattern, CatalogueError> {
     }
     file.check_is_selective(&pattern)?;
     Ok(pattern)
+}
+
+/// Reads and checks one page about memory that is not a leak.
+pub(super) fn parse_page(path: &str, text: &str) -> Result<NotALeakPage, CatalogueError> {
+    let file = File { path, text };
+    let page: NotALeakPage = file.read()?;
+    file.check_name(&page.name)?;
+    file.check_texts(&[
+        (&["title"], &page.title),
+        (&["what"], &page.what),
+        (&["confirm"], &page.confirm),
+        (&["advice"], &page.advice),
+        (&["unless"], &page.unless),
+    ])?;
+    Ok(page)
 }
 
 /// The error for a name that another file has taken.
@@ -64,6 +85,14 @@ pub(super) fn duplicate_name(path: &str, text: &str, name: &str, first: &str) ->
 }
 
 impl File<'_> {
+    fn read<T: DeserializeOwned>(&self) -> Result<T, CatalogueError> {
+        if self.text.len() > MAX_FILE_BYTES {
+            let (bytes, limit) = (self.text.len(), MAX_FILE_BYTES);
+            return Err(self.error(&[], CatalogueProblem::TooLarge { bytes, limit }));
+        }
+        toml::from_str(self.text).map_err(|error| self.format_error(&error))
+    }
+
     fn error(&self, steps: &[Step], problem: CatalogueProblem) -> CatalogueError {
         let (line, column) = locate(self.text, steps);
         CatalogueError {
@@ -88,9 +117,9 @@ impl File<'_> {
         }
     }
 
-    fn check_name(&self, pattern: &Pattern) -> Checked {
+    fn check_name(&self, name: &str) -> Checked {
         let at_name = [Step::Key("name")];
-        let name = pattern.name.clone();
+        let name = name.to_owned();
         if !is_kebab_case(&name) {
             return Err(self.error(&at_name, CatalogueProblem::NameCharacters { name }));
         }
@@ -102,20 +131,12 @@ impl File<'_> {
             let stem = stem.into_owned();
             return Err(self.error(&at_name, CatalogueProblem::NameIsNotTheFiles { name, stem }));
         }
-        let specificity = pattern.specificity;
-        self.check_range(
-            "specificity",
-            specificity.into(),
-            0.0,
-            100.0,
-            "from 0 to 100",
-            &[],
-        )
+        Ok(())
     }
 
-    fn check_texts(&self, pattern: &Pattern) -> Checked {
+    fn check_pattern_texts(&self, pattern: &Pattern) -> Checked {
         let page = &pattern.page;
-        let texts: [(&[&'static str], &str); 8] = [
+        self.check_texts(&[
             (&["title"], &pattern.title),
             (&["why"], &pattern.why),
             (&["fix"], &pattern.fix),
@@ -124,7 +145,11 @@ impl File<'_> {
             (&["page", "confirm"], &page.confirm),
             (&["page", "fix"], &page.fix),
             (&["page", "lookalikes"], &page.lookalikes),
-        ];
+        ])
+    }
+
+    /// Texts by the way to them; none may be empty.
+    fn check_texts(&self, texts: &[(&[&'static str], &str)]) -> Checked {
         for (keys, text) in texts {
             if text.trim().is_empty() {
                 let steps: Vec<Step> = keys.iter().map(|key| Step::Key(key)).collect();

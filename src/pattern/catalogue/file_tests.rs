@@ -48,6 +48,60 @@ fn the_list_in_code_is_the_directory() {
 }
 
 #[test]
+fn the_pages_of_what_is_no_leak_are_as_strict() {
+    use super::super::not_a_leak::BUILTIN;
+    let listed: Vec<(String, String)> = BUILTIN
+        .iter()
+        .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()))
+        .collect();
+    assert_eq!(listed, toml_files("src/pattern/not_a_leak"));
+    let sound = listed[0].1.clone();
+    let name = listed[0].0.clone();
+    let wrong = |text: &str| check::parse_page(&name, text).expect_err(text).to_string();
+    let unknown = format!("{sound}\nnonsense = 1\n");
+    assert!(wrong(&unknown).contains("unknown field `nonsense`"));
+    let empty = sound.replacen("title = \"", "title = \"\" # ", 1);
+    assert!(
+        wrong(&empty).ends_with("`title` is empty"),
+        "{}",
+        wrong(&empty)
+    );
+    let renamed = sound.replacen("name = \"", "name = \"x", 1);
+    assert!(wrong(&renamed).contains(":1:8: the pattern is called"));
+}
+
+/// What a page shows in 80 columns, and what else its kind must be.
+#[test]
+fn every_page_fits_into_80_columns() {
+    let catalogue = Catalogue::builtin();
+    let mut names: Vec<&str> = Vec::new();
+    for entry in catalogue.entries() {
+        let name = entry.name();
+        assert!(entry.title().chars().count() <= 100, "{name}: one line");
+        assert!(!entry.title().ends_with('.'), "{name}: no full stop");
+        names.push(name);
+        for section in entry.sections() {
+            for block in section.blocks {
+                if let crate::pattern::Block::Code(code) = block {
+                    let longest = code.lines().map(|line| line.chars().count()).max();
+                    assert!(longest <= Some(74), "{name}: code is too wide: {code}");
+                }
+            }
+        }
+        for reference in entry.references() {
+            let is_report = crate::pattern::reference_url(reference).is_some();
+            assert!(is_report, "{name}: {reference} is no owner/repo#number");
+        }
+    }
+    let also = catalogue.not_a_leak.iter().flat_map(|page| &page.also);
+    names.extend(also.map(String::as_str));
+    let distinct: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(distinct.len(), names.len(), "a name is given once");
+    let leaks = catalogue.patterns().len();
+    assert!(names.len() >= leaks + 10, "ten pages of what is no leak");
+}
+
+#[test]
 fn a_users_pattern_joins_the_catalogue() {
     let catalogue = user_catalogue(&[("my/patterns/example.toml", EXAMPLE)]).expect("valid");
     let example = catalogue.get("example").expect("the user's");
@@ -132,6 +186,18 @@ fn a_name_is_given_only_once() {
         ),
         "{error}"
     );
+}
+
+#[test]
+fn a_name_of_what_is_no_leak_is_taken_too() {
+    for name in ["gc-headroom", "plateauing"] {
+        let text = EXAMPLE.replacen("name = \"example\"", &format!("name = \"{name}\""), 1);
+        let error = user_catalogue(&[(&format!("{name}.toml"), &text)]).expect_err("taken");
+        assert!(
+            error.to_string().contains("in the built-in catalogue"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

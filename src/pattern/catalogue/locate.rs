@@ -13,7 +13,7 @@ pub(super) enum Step<'p> {
 }
 
 /// Line and column (1-based, columns in characters) of a byte offset.
-pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
+pub fn position(text: &str, offset: usize) -> (usize, usize) {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -2,7 +2,7 @@
 
 use super::{Growth, entry, is_material, resident};
 use crate::diagnosis::memory::reading::RETAINED;
-use crate::diagnosis::{MemoryBreakdown, NotALeak};
+use crate::diagnosis::{MemoryBreakdown, NotALeak, NotALeakName};
 use crate::units::size;
 
 /// Least share of what is resident that is room for garbage, to say so: with GOGC = 100 half of
@@ -52,7 +52,7 @@ pub(super) fn gc_headroom(memory: &MemoryBreakdown) -> Option<NotALeak> {
         size(room),
         size(resident),
     );
-    entry("gc-headroom", room, text)
+    entry(NotALeakName::GcHeadroom, room, text)
 }
 
 /// An estimate to two figures: HeapAlloc holds a little more than what is live, a profile's
@@ -84,7 +84,7 @@ pub(super) fn released_pages(memory: &MemoryBreakdown) -> Option<NotALeak> {
         size(sys),
         size(resident),
     );
-    entry("released-pages", released, text)
+    entry(NotALeakName::ReleasedPages, released, text)
 }
 
 /// Idle pages beyond what the next cycle can use.
@@ -103,7 +103,7 @@ pub(super) fn idle_kept(memory: &MemoryBreakdown) -> Option<NotALeak> {
         size(beyond),
         size(goal),
     );
-    entry("idle-kept", beyond, text)
+    entry(NotALeakName::IdleKept, beyond, text)
 }
 
 /// A peak from before the window, far above what is live with its headroom, where nothing grows.
@@ -144,7 +144,7 @@ pub(super) fn start_up_spike(
         size(peak),
         size(needed),
     );
-    entry("start-up-spike", above, text)
+    entry(NotALeakName::StartUpSpike, above, text)
 }
 
 /// Goroutine stacks, which no heap profile shows. Not where goroutines pile up: then a finding says so.
@@ -170,7 +170,7 @@ pub(super) fn stacks(
         size(stacks),
         size(resident),
     );
-    entry("stacks", stacks, text)
+    entry(NotALeakName::Stacks, stacks, text)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod sites;
 use super::reading::readings;
 use super::unseen::unseen_growth;
 use crate::diagnosis::case::Case;
-use crate::diagnosis::{Finding, FindingVerdict, MemoryBreakdown, NotALeak};
+use crate::diagnosis::{Finding, FindingVerdict, MemoryBreakdown, NotALeak, NotALeakName};
 
 /// Least share of the resident memory that is worth a sentence.
 const MATERIAL_SHARE: f64 = 0.10;
@@ -83,14 +83,14 @@ pub(in crate::diagnosis) fn verdicts(
     said.sort_by(|a, b| {
         size(b)
             .total_cmp(&size(a))
-            .then_with(|| a.name.cmp(&b.name))
+            .then_with(|| a.name.as_str().cmp(b.name.as_str()))
     });
     said
 }
 
-fn entry(name: &str, bytes: f64, text: String) -> Option<NotALeak> {
+fn entry(name: NotALeakName, bytes: f64, text: String) -> Option<NotALeak> {
     Some(NotALeak {
-        name: name.to_owned(),
+        name,
         text,
         bytes: Some(bytes),
     })

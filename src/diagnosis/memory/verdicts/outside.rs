@@ -1,7 +1,7 @@
 //! Verdicts about memory that the Go runtime does not hold: the process and its control group.
 
 use super::{entry, is_material};
-use crate::diagnosis::{MemoryBreakdown, NotALeak};
+use crate::diagnosis::{MemoryBreakdown, NotALeak, NotALeakName};
 use crate::units::{signed_size, size};
 
 /// Least share of the resident set that native memory holds, to say so without growth.
@@ -34,7 +34,7 @@ pub(super) fn page_cache(memory: &MemoryBreakdown) -> Option<NotALeak> {
         size(file),
         size(all),
     );
-    entry("page-cache", file, text)
+    entry(NotALeakName::PageCache, file, text)
 }
 
 /// Resident memory that Go did not allocate: it grows more than the heap does, or is large.
@@ -63,7 +63,7 @@ pub(super) fn native_memory(memory: &MemoryBreakdown) -> Option<NotALeak> {
         size(native),
         size(rss)
     );
-    entry("native-memory", native.max(grew), text)
+    entry(NotALeakName::NativeMemory, native.max(grew), text)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::diagnosis::judge::shape_of;
 use crate::diagnosis::measure::all_buckets;
 use crate::diagnosis::memory::MIB;
 use crate::diagnosis::summary::detection_limit;
-use crate::diagnosis::{Finding, FindingVerdict, NotALeak};
+use crate::diagnosis::{Finding, FindingVerdict, NotALeak, NotALeakName};
 use crate::growth::Shape;
 use crate::units::{signed_size, size};
 
@@ -53,7 +53,7 @@ pub(super) fn cluster_sized_cache(case: &Case, findings: &[Finding]) -> Option<N
         size(bytes),
         size(total),
     );
-    entry("cluster-sized-cache", bytes, text)
+    entry(NotALeakName::ClusterSizedCache, bytes, text)
 }
 
 /// Whether the buckets grew beyond noise, other than up to a level where they stay.
@@ -104,7 +104,7 @@ fn descriptors(case: &Case) -> Option<NotALeak> {
          descriptors (runtime.malg) for the next ones and never frees them",
         size(bytes),
     );
-    entry("peak-kept", bytes, text)
+    entry(NotALeakName::PeakKept, bytes, text)
 }
 
 /// A finding whose growth is over: its last third is flat.
@@ -136,7 +136,7 @@ fn level_reached(case: &Case, finding: &Finding) -> Option<NotALeak> {
         size(growth.bytes),
         signed_size(late),
     );
-    entry("peak-kept", growth.bytes, text)
+    entry(NotALeakName::PeakKept, growth.bytes, text)
 }
 
 /// One or a few huge objects that are the same in every snapshot.
@@ -175,7 +175,7 @@ pub(super) fn constant_block(case: &Case) -> Option<NotALeak> {
         size(bytes),
         size(total),
     );
-    entry("constant-block", bytes, text)
+    entry(NotALeakName::ConstantBlock, bytes, text)
 }
 
 /// What profiling itself takes, in a small heap. The mean over the window: the profiler's buffers
@@ -196,7 +196,7 @@ pub(super) fn profiler_memory(case: &Case) -> Option<NotALeak> {
         size(bytes),
         size(total),
     );
-    entry("profiler-memory", bytes, text)
+    entry(NotALeakName::ProfilerMemory, bytes, text)
 }
 
 /// A rise of the heap that this capture cannot tell from noise.
@@ -222,7 +222,7 @@ pub(super) fn below_detection(case: &Case, growth: Growth) -> Option<NotALeak> {
         size(evidence.sd_bytes()),
         size(limit),
     );
-    entry("below-detection", rose, text)
+    entry(NotALeakName::BelowDetection, rose, text)
 }
 
 /// Buckets on whose stack stands a function with one of these beginnings (canonical names).
