@@ -254,9 +254,7 @@ fn rows_that_are_not_closed() {
     );
     let query = "database/sql.(*DB).queryDC < database/sql.(*DB).query < database/sql.(*DB).QueryContext.func1 < database/sql.(*DB).retry < database/sql.(*DB).QueryContext < main.(*Store).list < main.main";
     let diagnosis = series!(&[STEADY, leaking(query, 512)], &[ROWS]);
-    is_named(&diagnosis, "response-body-not-closed", "main.(*Store).list");
-    let title = diagnosis["findings"][0]["title"].as_str().unwrap();
-    assert!(title.starts_with("Rows of database queries"), "{title}");
+    is_named(&diagnosis, "sql-rows-not-closed", "main.(*Store).list");
 }
 
 #[test]

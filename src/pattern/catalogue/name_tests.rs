@@ -59,6 +59,11 @@ fn builtin_texts_fit_where_they_are_printed() {
 
 #[test]
 fn pages_refer_to_patterns_that_there_are() {
+    let harmless = crate::pattern::not_a_leak::BUILTIN;
+    let is_not_a_leak = |name: &str| {
+        let mut files = harmless.iter().map(|(file, _)| file.strip_suffix(".toml"));
+        files.any(|stem| stem == Some(name))
+    };
     let catalogue = Catalogue::builtin();
     let mut seen = 0;
     for pattern in catalogue.patterns() {
@@ -72,7 +77,8 @@ fn pages_refer_to_patterns_that_there_are() {
                 });
                 let names = words.take_while(|word| *word == "and" || word.contains('-'));
                 for name in names.filter(|word| *word != "and") {
-                    assert!(catalogue.get(name).is_some(), "{}: {name}", pattern.name);
+                    let is_page = catalogue.get(name).is_some() || is_not_a_leak(name);
+                    assert!(is_page, "{}: {name}", pattern.name);
                     assert_ne!(name, pattern.name);
                     seen += 1;
                 }
