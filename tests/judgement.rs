@@ -231,7 +231,8 @@ fn every_output_keeps_its_schema() {
             .iter()
             .find(|f| f.to_string_lossy().contains(".heap."))
             .unwrap();
-        let last = case.part(&case.stems()[9..]).swap_remove(0);
+        let stems = case.stems();
+        let last = case.part(&stems[stems.len() - 1..]).swap_remove(0);
         let (heap, last) = (heap.to_str().unwrap(), last.to_str().unwrap());
         check(
             heapdrift::report::DIAGNOSIS_SCHEMA,
