@@ -9,7 +9,7 @@
 /// major versions in import paths.
 ///
 /// How a closure's name says into which functions it was inlined depends on the version of
-/// Go: that is left in here, and taken out by [`name_across_builds`].
+/// Go: that is left in here, and taken out by `name_across_builds`.
 pub fn canonical_name(raw: &str) -> String {
     let name = raw.strip_suffix(" (inline)").unwrap_or(raw);
     let name = match name.rfind("/vendor/") {
