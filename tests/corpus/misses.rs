@@ -123,11 +123,6 @@ pub const KNOWN_MISSES_OF_PATTERNS: &[(&str, &str, &str)] = &[
         "two copies of the text are alive in some snapshots: its size is not monotone",
     ),
     (
-        "logger-values-accumulate",
-        "pattern",
-        "what comes and goes is not held against the pattern",
-    ),
-    (
         "logrus-hook-keeps",
         "pattern",
         "the entries grow, not the array that holds them",
