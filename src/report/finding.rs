@@ -102,6 +102,15 @@ fn print_title(printer: &mut Printer, finding: &Finding) {
             None => change(growth.bytes, growth.sd_bytes),
         },
         (None, Some(share)) => format!("{} of the heap", percent(share)),
+        // Of one snapshot there is no growth, only a number.
+        (None, None) if finding.verdict == FindingVerdict::Suspect => {
+            let all = finding
+                .goroutines
+                .iter()
+                .map(|group| group.after)
+                .sum::<u64>();
+            counted(usize::try_from(all).unwrap_or(usize::MAX), "goroutine")
+        }
         (None, None) => goroutine_growth(&finding.goroutines),
     };
     printer.line_with_right(0, left, Span::new(role, right));
