@@ -13,6 +13,7 @@ mod error;
 mod file_name;
 mod load;
 mod pair;
+pub mod remote;
 
 pub use argument::Source;
 pub use error::SourceError;
