@@ -1,9 +1,10 @@
 //! `heapdrift diagnose SOURCE…`
 
-use super::args::{DiagnoseArgs, General};
+use super::args::{DiagnoseArgs, General, Judging};
 use super::config::Config;
 use super::exit::Exit;
 use super::failure::Failure;
+use super::fetching::Connector;
 use super::inputs::{read_catalogue, refuse_nothing};
 use super::output::{Report, print};
 use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose};
@@ -11,15 +12,14 @@ use crate::report::{Layout, cut_diagnosis, diagnosis_table, to_json};
 use crate::source::{Source, load_series};
 
 pub(super) fn run(args: &DiagnoseArgs, general: &General) -> Result<Exit, Failure> {
-    let sources = Source::parse_all(&args.sources)?;
-    let catalogue = read_catalogue(args.patterns.as_deref(), &Config::find()?)?;
+    let mut sources = Source::parse_all(&args.sources)?;
+    sources.extend(args.cluster.selected().map(Source::Remote));
+    let catalogue = read_catalogue(args.judging.patterns.as_deref(), &Config::find()?)?;
+    let connector = Connector::new(&args.fetching, &args.cluster, args.reading.bounds.max_size)?;
+    let sources = connector.fetch(sources)?;
     let series = load_series(&sources, &args.reading.options())?;
     refuse_nothing(&series)?;
-    let options = DiagnoseOptions {
-        app_modules: args.app_module.clone(),
-        limit_bytes: args.limit,
-    };
-    let diagnosis = diagnose(&series, &catalogue, &options)?;
+    let diagnosis = diagnose(&series, &catalogue, &args.judging.options())?;
     let threshold = args.failing.fail_on.threshold();
     let is_found = diagnosis
         .findings
@@ -27,6 +27,15 @@ pub(super) fn run(args: &DiagnoseArgs, general: &General) -> Result<Exit, Failur
         .any(|finding| finding.verdict >= threshold);
     print(diagnosis, args.rows.rows, general)?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
+}
+
+impl Judging {
+    pub(super) fn options(&self) -> DiagnoseOptions {
+        DiagnoseOptions {
+            app_modules: self.app_module.clone(),
+            limit_bytes: self.limit,
+        }
+    }
 }
 
 impl Report for Diagnosis {

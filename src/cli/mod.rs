@@ -4,16 +4,26 @@
 //! result: data on standard output, everything else on standard error.
 
 mod args;
+mod capture;
 mod config;
 mod diagnose;
 mod diff;
+mod duration;
 mod exit;
 mod explain;
 mod failure;
+mod fetching;
 mod inputs;
+mod judgement;
 mod output;
+mod recording;
+mod schedule;
+mod screen;
+mod settling;
 mod size;
 mod top;
+mod watch;
+mod watch_view;
 
 pub use exit::Exit;
 
@@ -41,6 +51,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Diagnose(command) => diagnose::run(command, &args.general),
         Command::Diff(command) => diff::run(command, &args.general),
         Command::Top(command) => top::run(command, &args.general),
+        Command::Capture(command) => capture::run(command, &args.general),
+        Command::Watch(command) => watch::run(command, &args.general),
         Command::Explain(command) => explain::run(command, &args.general),
     };
     outcome.unwrap_or_else(|failure: Failure| failure.report())

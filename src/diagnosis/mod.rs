@@ -13,6 +13,7 @@ mod crowd_candidate;
 mod culprit;
 mod diff;
 mod finding;
+mod fleet;
 mod grown;
 mod harmless;
 mod identity;
@@ -33,6 +34,7 @@ mod summary;
 mod top;
 
 pub use diff::diff;
+pub use fleet::{Fleet, FleetMember, PooledGrowth, SharedFinding, diagnose_fleet};
 pub use harmless::NotALeakName;
 pub use model::*;
 pub use top::top;

@@ -15,7 +15,7 @@ mod load;
 mod pair;
 pub mod remote;
 
-pub use argument::Source;
+pub use argument::{Fetched, Source};
 pub use error::SourceError;
 pub use pair::load_pair;
 

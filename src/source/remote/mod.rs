@@ -16,6 +16,7 @@ mod fetcher;
 mod kube;
 mod moment;
 mod process;
+mod recorder;
 mod store;
 mod target;
 mod tls;
@@ -27,6 +28,7 @@ pub use facts::PodFacts;
 pub use fetcher::Retried;
 pub use moment::{Captured, CapturedFile, Kind};
 pub use process::{Change, Process};
+pub use recorder::{Event, Member, Recorder};
 pub use store::{Store, StoreError};
 pub use target::{Endpoint, Object, ObjectName, Target, TargetError, WorkloadKind};
 
@@ -76,9 +78,7 @@ pub async fn connect(
     cluster: &ClusterOptions,
 ) -> Result<Vec<Process>, FetchError> {
     match target {
-        Target::Url(_) | Target::Unix { .. } => {
-            Ok(vec![Process::of_web(target, access, metrics)?])
-        }
+        Target::Url(_) | Target::Unix { .. } => Ok(vec![Process::of_web(target, access, metrics)?]),
         #[cfg(feature = "kube")]
         Target::Kubernetes(object) => kube::connect(object, access, metrics, cluster).await,
         #[cfg(not(feature = "kube"))]

@@ -144,6 +144,17 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Parameters of the URL that heapdrift does not send along: they would change what a
+    /// profile is.
+    pub fn dropped(&self) -> &[String] {
+        match self {
+            Self::Url(endpoint) | Self::Unix { endpoint, .. } => &endpoint.dropped,
+            Self::Kubernetes(_) => &[],
+        }
+    }
+}
+
 impl fmt::Display for Target {
     /// Without anything that may be secret.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -423,19 +434,13 @@ mod tests {
         let endpoint = endpoint("http://api/debug/pprof/heap?seconds=30&key=v&gc=1");
         assert_eq!(endpoint.dropped, ["seconds", "gc"]);
         let url = endpoint.with_user_query(endpoint.url_of("heap", &[("gc", "1")]));
-        assert_eq!(
-            url.as_str(),
-            "http://api/debug/pprof/heap?gc=1&key=v"
-        );
+        assert_eq!(url.as_str(), "http://api/debug/pprof/heap?gc=1&key=v");
     }
 
     #[test]
     fn nothing_secret_is_shown() {
         let endpoint = endpoint("https://me:s%40cret@api:1/p/?token=secret#secret");
-        assert_eq!(
-            endpoint.user,
-            Some(("me".to_owned(), "s@cret".to_owned()))
-        );
+        assert_eq!(endpoint.user, Some(("me".to_owned(), "s@cret".to_owned())));
         assert_eq!(endpoint.to_string(), "https://api:1/p/?token=***");
         assert!(!format!("{endpoint:?}").contains("cret"));
         for broken in [
@@ -506,7 +511,13 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["pod/a/b", "pods/", "nothing/here", "nothing.pb.gz", "ftp://a"] {
+        for text in [
+            "pod/a/b",
+            "pods/",
+            "nothing/here",
+            "nothing.pb.gz",
+            "ftp://a",
+        ] {
             assert!(Target::parse(text).is_none(), "{text}");
         }
     }

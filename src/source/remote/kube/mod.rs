@@ -49,5 +49,8 @@ pub(super) async fn connect(
         Via::ApiProxy => "proxy",
     };
     let message = format!("{way} is not built yet");
-    Err(FetchError::new(object.to_string(), FetchProblem::Cluster(message)))
+    Err(FetchError::new(
+        object.to_string(),
+        FetchProblem::Cluster(message),
+    ))
 }
