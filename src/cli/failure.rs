@@ -42,6 +42,16 @@ impl Failure {
         self
     }
 
+    /// What went wrong, without hints; untrusted text.
+    pub(super) fn message(&self) -> String {
+        let messages: Vec<&str> = self
+            .problems
+            .iter()
+            .map(|problem| problem.message.as_str())
+            .collect();
+        messages.join("; ")
+    }
+
     /// Prints all problems on standard error; a hint that follows again is printed once.
     pub(super) fn report(self) -> Exit {
         let mut text = String::new();

@@ -1,8 +1,12 @@
 //! What `diagnose` and `watch` print: the judgement of one series, or of several side by side.
 
+use super::failure::Failure;
+use super::inputs::refuse_nothing;
 use super::output::Report;
-use crate::diagnosis::{Diagnosis, FindingVerdict, Fleet};
+use crate::diagnosis::{DiagnoseOptions, Diagnosis, FindingVerdict, Fleet, FleetMember, diagnose};
+use crate::pattern::Catalogue;
 use crate::report::{Layout, cut_fleet, fleet_table, to_json};
+use crate::source::{LoadOptions, Source, load_series};
 
 /// The judgement over everything that was given.
 #[derive(Debug, Clone)]
@@ -61,5 +65,29 @@ impl Report for Judgement {
                 to_json(&*fleet)
             }
         }
+    }
+}
+
+/// Judges one process of several; what cannot be judged says why.
+pub(super) fn judge_member(
+    name: String,
+    source: &Source,
+    catalogue: &Catalogue,
+    options: &DiagnoseOptions,
+    loading: &LoadOptions,
+) -> FleetMember {
+    let judge = || -> Result<Diagnosis, Failure> {
+        let series = load_series(std::slice::from_ref(source), loading)?;
+        refuse_nothing(&series)?;
+        Ok(diagnose(&series, catalogue, options)?)
+    };
+    let (diagnosis, problem) = match judge() {
+        Ok(diagnosis) => (Some(diagnosis), None),
+        Err(failure) => (None, Some(failure.message())),
+    };
+    FleetMember {
+        name,
+        diagnosis,
+        problem,
     }
 }

@@ -6,7 +6,7 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::fetching::{Connector, parse_targets, runtime};
 use super::inputs::read_catalogue;
-use super::judgement::Judgement;
+use super::judgement::{Judgement, judge_member};
 use super::output::{format_of, print};
 use super::recording::{Recording, connect_all, interrupted};
 use super::schedule::Schedule;
@@ -192,29 +192,5 @@ impl Judge<'_> {
 
     fn judge_member(&self, name: String, source: &Source) -> FleetMember {
         judge_member(name, source, self.catalogue, &self.options, &self.loading)
-    }
-}
-
-/// Judges one process of several; what cannot be judged says why.
-pub(super) fn judge_member(
-    name: String,
-    source: &Source,
-    catalogue: &Catalogue,
-    options: &DiagnoseOptions,
-    loading: &LoadOptions,
-) -> FleetMember {
-    let judged = load_series(std::slice::from_ref(source), loading)
-        .map_err(|error| error.to_string())
-        .and_then(|series| {
-            diagnose(&series, catalogue, options).map_err(|error| error.to_string())
-        });
-    let (diagnosis, problem) = match judged {
-        Ok(diagnosis) => (Some(diagnosis), None),
-        Err(problem) => (None, Some(problem)),
-    };
-    FleetMember {
-        name,
-        diagnosis,
-        problem,
     }
 }

@@ -4,7 +4,7 @@
 
 use super::model::{Diagnosis, Finding, FindingVerdict, SCHEMA_VERSION, Verdict};
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;
 
 /// Coverage of the intervals is 1 − 2 × this.
@@ -68,6 +68,10 @@ pub struct SharedFinding {
     pub not_in: Vec<String>,
     /// Its rates over the processes that show it; null with fewer than two.
     pub pooled: Option<PooledGrowth>,
+    /// Test of "in some third of the window it did not grow" over all processes that show it: the
+    /// p-values of each third are combined by Fisher's method, and the weakest third counts. Null
+    /// with fewer than two processes whose windows have thirds.
+    pub sustained_p_value: Option<f64>,
     /// Index of the member that shows it worst.
     pub worst_member: usize,
     /// Index of the finding there.
@@ -189,6 +193,7 @@ fn share(members: &[FleetMember]) -> Vec<SharedFinding> {
                 found_in: names(false),
                 not_in: not_in.collect(),
                 pooled: pool(&rates),
+                sustained_p_value: sustained(found.iter().map(|(_, finding)| *finding)),
                 worst_member: worst.0,
                 worst_finding: worst.1,
             })
@@ -236,9 +241,45 @@ fn pool(rates: &[f64]) -> Option<PooledGrowth> {
     })
 }
 
+/// The weakest third after combining the processes.
+fn sustained<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<f64> {
+    let thirds: Vec<[f64; 3]> = findings
+        .filter_map(|finding| {
+            let thirds = &finding.course.as_ref()?.thirds;
+            let p_values = thirds.iter().map(|third| third.p_value);
+            let p_values: Vec<f64> = p_values.collect::<Option<_>>()?;
+            p_values.try_into().ok()
+        })
+        .collect();
+    if thirds.len() < 2 {
+        return None;
+    }
+    (0..3)
+        .map(|third| fisher(thirds.iter().map(|p_values| p_values[third])))
+        .max_by(f64::total_cmp)
+}
+
+/// Fisher's method: −2 Σ ln p has 2k degrees of freedom when all k hypotheses hold (R. A. Fisher,
+/// Statistical Methods for Research Workers, § 21.1).
+fn fisher(p_values: impl Iterator<Item = f64>) -> f64 {
+    // The logarithm of 0 would make a sum of infinity, from which nothing could be said.
+    let logs: Vec<f64> = p_values.map(|p| p.max(f64::MIN_POSITIVE).ln()).collect();
+    let statistic = -2.0 * logs.iter().sum::<f64>();
+    ChiSquared::new(2.0 * logs.len() as f64).map_or(1.0, |chi| chi.sf(statistic))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn p_values_are_combined_as_fisher_did() {
+        // Two of 0.05: −4 ln 0.05 = 11.983 on four degrees of freedom; by the closed form
+        // e^(−x/2) (1 + x/2) = 0.0025 × 6.9915 = 0.017479.
+        assert!((fisher([0.05, 0.05].into_iter()) - 0.017_479).abs() < 1e-5);
+        assert!((fisher([0.3].into_iter()) - 0.3).abs() < 1e-9);
+        assert!(fisher([0.0, 1.0].into_iter()) < 1e-6);
+    }
 
     #[test]
     fn rates_are_pooled_as_a_textbook_does() {

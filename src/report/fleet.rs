@@ -70,7 +70,10 @@ fn print_top(printer: &mut Printer, fleet: &Fleet) {
         .filter_map(|member| member.diagnosis.as_ref())
         .filter(|diagnosis| has_leak(diagnosis))
         .count();
-    let all = counted(fleet.members.len(), "process").replace("processs", "processes");
+    let all = match fleet.members.len() {
+        1 => "1 process".to_owned(),
+        several => format!("{several} processes"),
+    };
     let answer = match leaking {
         0 => format!("{word}: none of {all} leaks"),
         some if some == fleet.members.len() => format!("{word}: all of {all} leak"),
@@ -96,15 +99,24 @@ fn has_leak(diagnosis: &Diagnosis) -> bool {
 
 /// `heap +3.1 MiB/h (95 %: 2.2 to 4.0) on the mean of 3, p = 0.002`
 fn pooled_words(pooled: &PooledGrowth, what: &str) -> String {
-    let p = match pooled.p_value < 1e-4 {
-        true => "p < 0.0001".to_owned(),
-        false => format!("p = {:.2}", pooled.p_value),
+    let rate = rate_with_interval(pooled.bytes_per_hour, Some(pooled.ci95));
+    let front = if what.is_empty() {
+        String::new()
+    } else {
+        format!("{what} ")
     };
     format!(
-        "{what} {} on the mean of {}, {p}",
-        rate_with_interval(pooled.bytes_per_hour, Some(pooled.ci95)),
-        pooled.processes
+        "{front}{rate} on the mean of {}, {}",
+        pooled.processes,
+        p_words(pooled.p_value)
     )
+}
+
+fn p_words(p_value: f64) -> String {
+    match p_value < 1e-4 {
+        true => "p < 0.0001".to_owned(),
+        false => format!("p = {p_value:.2}"),
+    }
 }
 
 /// `LEAK       prod/api-0     12.1 → 18.3 MiB   +11.4 MiB/h (…)   logger-promise-chain`
@@ -196,6 +208,13 @@ fn print_cause(printer: &mut Printer, fleet: &Fleet, shared: &SharedFinding) {
     printer.labelled(0, LABEL, "where", &words.join("; "));
     if let Some(pooled) = &shared.pooled {
         printer.labelled(0, LABEL, "rate", &pooled_words(pooled, ""));
+    }
+    if let Some(p_value) = shared.sustained_p_value {
+        let text = format!(
+            "it grew in every third of the window: {} in the weakest, over all processes that show it (Fisher)",
+            p_words(p_value)
+        );
+        printer.labelled(0, LABEL, "together", &text);
     }
 }
 

@@ -31,7 +31,7 @@ mod wrap;
 pub use diff::diff_table;
 pub use explain::{entry_list, entry_page, search_list};
 pub use fleet::{cut_fleet, fleet_screen, fleet_table};
-pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, TOP_SCHEMA, to_json};
+pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, FLEET_SCHEMA, TOP_SCHEMA, to_json};
 pub use live::{Live, live_line, live_screen};
 pub use markdown::{catalogue_markdown, entry_markdown, search_markdown};
 pub use pages::{EXPLAIN_SCHEMA, Pages};

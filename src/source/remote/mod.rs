@@ -29,6 +29,7 @@ pub use fetcher::Retried;
 pub use moment::{Captured, CapturedFile, Kind};
 pub use process::{Change, Process};
 pub use recorder::{Event, Member, Recorder};
+pub(super) use store::target_of;
 pub use store::{Store, StoreError};
 pub use target::{Endpoint, Object, ObjectName, Target, TargetError, WorkloadKind};
 

@@ -148,7 +148,7 @@ impl Store {
 }
 
 /// Whose directory it is; `None`: nobody's.
-fn target_of(directory: &Path) -> Option<String> {
+pub(in crate::source) fn target_of(directory: &Path) -> Option<String> {
     let text = fs::read(directory.join("target.json")).ok()?;
     let description: serde_json::Value = serde_json::from_slice(&text).ok()?;
     description["target"].as_str().map(str::to_owned)
