@@ -221,6 +221,9 @@ pub(super) struct WatchArgs {
     /// End when the verdict is settled: the same from three snapshots in a row.
     #[arg(long, help_heading = "When")]
     pub(super) until_verdict: bool,
+    /// With --until-verdict: go on until a leak of this size per hour would have been seen.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "until_verdict", help_heading = "When")]
+    pub(super) smallest: Option<u64>,
     #[command(flatten)]
     pub(super) judging: Judging,
     #[command(flatten)]

@@ -10,9 +10,8 @@ use super::judgement::{Judgement, judge_member};
 use super::output::{format_of, print};
 use super::recording::{Recording, connect_all, interrupted};
 use super::schedule::Schedule;
-use super::settling::Settling;
 use super::watch_view::{View, ViewState};
-use crate::diagnosis::{DiagnoseOptions, FleetMember, diagnose, diagnose_fleet};
+use crate::diagnosis::{DiagnoseOptions, FleetMember, Settling, diagnose, diagnose_fleet};
 use crate::pattern::Catalogue;
 use crate::source::remote::{Event, Recorder};
 use crate::source::{LoadOptions, Source, load_series};
@@ -57,6 +56,7 @@ pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> 
             &mut schedule,
             &judge,
             view,
+            Settling::new(args.smallest.map(|bytes| bytes as f64)),
             args.until_verdict,
         )
         .await
@@ -106,10 +106,10 @@ async fn watch(
     schedule: &mut Schedule,
     judge: &Judge<'_>,
     view: View,
+    mut settling: Settling,
     until_verdict: bool,
 ) -> Result<Option<Judgement>, Failure> {
     let mut interrupt = std::pin::pin!(interrupted());
-    let mut settling = Settling::default();
     let mut judgement = None;
     let mut state = ViewState::new(recording);
     loop {

@@ -7,7 +7,7 @@ use super::judgement::Judgement;
 use super::output::{Report, terminal_layout, write_stdout};
 use super::recording::Recording;
 use super::screen::Screen;
-use super::settling::Settling;
+use crate::diagnosis::Settling;
 use crate::report::{Layout, Live, fleet_screen, live_line, live_screen};
 use crate::source::remote::Event;
 use serde_json::json;

@@ -29,6 +29,7 @@ mod replaced;
 mod restarts;
 mod sentences;
 mod settle;
+mod settling;
 mod single;
 mod summary;
 mod top;
@@ -37,6 +38,7 @@ pub use diff::diff;
 pub use fleet::{Fleet, FleetMember, PooledGrowth, SharedFinding, diagnose_fleet};
 pub use harmless::NotALeakName;
 pub use model::*;
+pub use settling::Settling;
 pub use top::top;
 
 use crate::growth::{Crowds, History, Point, test_units};
