@@ -1,6 +1,7 @@
 //! Findings over two or more snapshots: candidates held against the catalogue, those of one
 //! pattern joined, growth without a pattern given to the pattern that it belongs to.
 
+use super::candidate::HeapCandidate;
 use super::case::Case;
 use super::crowd_candidate::crowd_candidates;
 use super::finding::{Parts, write_finding};
@@ -53,7 +54,7 @@ pub(super) fn findings(
     for (candidate, gave_up) in &candidates.replaced {
         not_a_leak.push(write_replaced(case, &candidate.buckets, *gave_up));
     }
-    for candidate in candidates.kept {
+    for candidate in &candidates.kept {
         let growth = measure(case, &candidate.buckets);
         let mut heap = weigh(case, &candidate.buckets);
         heap.churn = growth.churn;
@@ -64,13 +65,15 @@ pub(super) fn findings(
         let fits = |pattern: &Pattern| pattern.specificity >= GENERAL || lasts(shape);
         let open = matches.unsettled.iter().filter(|pattern| fits(pattern));
         unsettled.extend(open.map(|pattern| pattern.name.clone()));
-        let mut matched = matches
-            .matched
-            .into_iter()
-            .filter(|found| fits(found.pattern));
+        let mut matched = matches.matched.into_iter().filter(|found| {
+            fits(found.pattern) || {
+                let explained = explained(case, candidate, &found.gathered, &candidates.kept);
+                lasts(shape_of(case.history, &explained).shape)
+            }
+        });
         let best = matched.next();
         let parts = Parts {
-            grown: candidate.buckets,
+            grown: candidate.buckets.clone(),
             gathered: best
                 .as_ref()
                 .map_or_else(Vec::new, |found| found.gathered.clone()),
@@ -136,6 +139,32 @@ pub(super) fn findings(
         .collect()
 }
 
+/// All growth that a pattern explains beside a candidate's own: what else grew and is mostly made
+/// of what the pattern gathers. How it grows is seen better in all of it than in a part.
+fn explained(
+    case: &Case,
+    own: &HeapCandidate,
+    gathered: &[u32],
+    all: &[HeapCandidate],
+) -> Vec<u32> {
+    let is_gathered = |other: &&HeapCandidate| is_mostly_of(case, &other.buckets, gathered);
+    let others = all.iter().filter(is_gathered);
+    others.fold(own.buckets.clone(), |sum, other| {
+        sorted_union(&sum, &other.buckets)
+    })
+}
+
+/// Whether at least half of the growth of these buckets is in those that a pattern gathers.
+fn is_mostly_of(case: &Case, buckets: &[u32], gathered: &[u32]) -> bool {
+    let shared: Vec<u32> = buckets
+        .iter()
+        .copied()
+        .filter(|bucket| gathered.binary_search(bucket).is_ok())
+        .collect();
+    let growth = |buckets: &[u32]| candidate::growth_of(case.history, buckets);
+    growth(&shared) >= 0.5 * growth(buckets)
+}
+
 /// Whether growth of that shape goes on, as far as the window shows.
 fn lasts(shape: Shape) -> bool {
     matches!(shape, Shape::Sustained | Shape::Open)
@@ -179,16 +208,9 @@ fn absorb(case: &Case, all: &mut Vec<Parts>) {
     let mut open = std::mem::take(all);
     open.sort_by_key(|parts| std::cmp::Reverse(specificity(parts)));
     for parts in open {
-        let own = candidate::growth_of(case.history, &parts.grown);
         let home = all.iter_mut().find(|other| {
             let has_crowds = parts.crowds.iter().all(|c| other.crowds.contains(c));
-            let shared: Vec<u32> = parts
-                .grown
-                .iter()
-                .copied()
-                .filter(|bucket| other.gathered.binary_search(bucket).is_ok())
-                .collect();
-            let has_heap = candidate::growth_of(case.history, &shared) >= 0.5 * own;
+            let has_heap = is_mostly_of(case, &parts.grown, &other.gathered);
             let has_all = has_crowds && (parts.grown.is_empty() || has_heap);
             specificity(other) > specificity(&parts) && has_all
         });

@@ -12,6 +12,10 @@ use std::collections::BTreeMap;
 /// Groups are "as many" when they are so within this share.
 const EQUAL_WITHIN: f64 = 0.1;
 
+/// A whole must have been started this many times more often in the last snapshot than in the
+/// first, or that its parts grow in step may be chance.
+const LEAST_STARTS: i64 = 3;
+
 /// What a condition says.
 pub(super) struct GoroutineReading {
     pub standing: Standing,
@@ -84,14 +88,18 @@ pub(super) fn read_goroutines(
     if view.crowds.is_empty() || condition.needs_dump && !has_dump(view) {
         return reading;
     }
+    let crowds = view.crowds.crowds.iter().enumerate();
+    let mut met: Vec<(usize, Tally)> = crowds
+        .filter_map(|(index, crowd)| Some((index, tally_crowd(condition, view, crowd)?)))
+        .filter(|(_, tally)| !condition.one_stack || fits_by_itself(condition, view, tally))
+        .collect();
+    if condition.in_step > 0 {
+        let counts: Vec<&[u64]> = met.iter().map(|(_, tally)| &tally.counts[..]).collect();
+        let mut is_in_step = in_step(&counts, condition.in_step).into_iter();
+        met.retain(|_| is_in_step.next() == Some(true));
+    }
     let mut whole = Tally::new(view.crowds.points);
-    for (index, crowd) in view.crowds.crowds.iter().enumerate() {
-        let Some(tally) = tally_crowd(condition, view, crowd) else {
-            continue;
-        };
-        if condition.one_stack && !fits_by_itself(condition, view, &tally) {
-            continue;
-        }
+    for (index, tally) in met {
         reading.crowds.push(index);
         whole.add(tally);
     }
@@ -309,6 +317,31 @@ fn counts_of(expression: &Expression, view: &EvidenceView) -> Vec<u64> {
     counts
 }
 
+/// Which of several series of counts grow in step with one another: the largest set of at least
+/// `least` whose counts are whole multiples of those of one of them. None where there is no such
+/// set.
+fn in_step(counts: &[&[u64]], least: usize) -> Vec<bool> {
+    let sets = counts
+        .iter()
+        .filter(|unit| unit.len() > 1 && growth_of(unit) >= LEAST_STARTS)
+        .map(|unit| -> Vec<bool> { counts.iter().map(|many| is_multiple(many, unit)).collect() });
+    let size = |set: &Vec<bool>| set.iter().filter(|&&is_in_step| is_in_step).count();
+    let largest = sets.max_by_key(size).filter(|set| size(set) >= least);
+    largest.unwrap_or_else(|| vec![false; counts.len()])
+}
+
+/// Whether there are in each snapshot as many of the one as of the other, or the same whole
+/// multiple. One that is just being started may be missing.
+fn is_multiple(many: &[u64], unit: &[u64]) -> bool {
+    let ratio = last_of(many) as f64 / last_of(unit) as f64;
+    let times = ratio.round();
+    times >= 1.0
+        && many.iter().zip(unit).all(|(&many, &unit)| {
+            let expected = times * unit as f64;
+            (many as f64 - expected).abs() <= (EQUAL_WITHIN * expected).max(times)
+        })
+}
+
 fn last_of(counts: &[u64]) -> i64 {
     counts.last().copied().unwrap_or(0) as i64
 }
@@ -327,5 +360,18 @@ mod tests {
         assert!(is_equal(100, 91));
         assert!(!is_equal(100, 89));
         assert!(!is_equal(0, 0), "nothing grew");
+    }
+
+    #[test]
+    fn parts_of_one_whole_grow_in_step() {
+        let (runs, pairs, sixes) = ([3, 5, 8, 14], [6, 10, 16, 28], [18, 30, 48, 84]);
+        let others = ([2, 2, 2, 2], [3, 11, 12, 14]);
+        let all: [&[u64]; 5] = [&sixes, &runs, &others.0, &pairs, &others.1];
+        assert_eq!(in_step(&all, 3), [true, true, false, true, false]);
+        assert_eq!(in_step(&all, 4), [false; 5], "only three do");
+        assert_eq!(in_step(&[&[1, 2, 3], &[1, 2, 3]], 2), [false; 2], "chance");
+        assert_eq!(in_step(&[&[100], &[100]], 2), [false; 2], "one snapshot");
+        let late: [&[u64]; 2] = [&[3, 5, 8, 13], &sixes];
+        assert_eq!(in_step(&late, 2), [true; 2], "one is just being started");
     }
 }
