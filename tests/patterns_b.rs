@@ -928,3 +928,46 @@ fn managers_of_controller_runtime() {
     // One manager whose informers become more.
     is_not(&[], Some(|t| managers(1, 3 + 5 * t)), pattern);
 }
+
+/// Goroutines of a connection that no pattern names come with those that one does.
+#[test]
+fn goroutines_in_step_with_a_pattern_belong_to_it() {
+    fn connections(count: i64, other: &str, creator: &str, others: i64) -> String {
+        let transport = "google.golang.org/grpc/internal/transport";
+        let reader = format!("{transport}.(*http2Client).reader");
+        let new_client = format!("{transport}.newHTTP2Client");
+        dump(&[
+            ("IO wait", &reader, &new_client, count),
+            ("select", other, creator, others),
+        ])
+    }
+    fn found(goroutines: fn(i64) -> String) -> usize {
+        let diagnosis = judged(&[], Some(goroutines));
+        let findings = diagnosis["findings"].as_array().unwrap();
+        let is_named = |finding: &&Value| finding["pattern"] == "grpc-connection-per-call";
+        assert_eq!(findings.iter().filter(is_named).count(), 1, "{findings:#?}");
+        findings.len()
+    }
+    const SERIALIZER: &str = "google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run";
+    const NEW: &str = "google.golang.org/grpc/internal/grpcsync.NewCallbackSerializer";
+    // Three for each.
+    assert_eq!(
+        found(|t| connections(5 + 10 * t, SERIALIZER, NEW, 15 + 30 * t)),
+        1
+    );
+    // As often in the end, but not all the way.
+    assert_eq!(
+        found(|t| connections(5 + 10 * t, SERIALIZER, NEW, 60 + 25 * t)),
+        2
+    );
+    // The program's own are a finding of their own: it says whose they are.
+    assert_eq!(
+        found(|t| connections(
+            5 + 10 * t,
+            "main.(*feed).run",
+            "main.(*feed).Start",
+            15 + 30 * t
+        )),
+        2
+    );
+}

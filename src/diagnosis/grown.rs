@@ -10,7 +10,7 @@ use super::measure::{measure, weigh};
 use super::replaced::write_replaced;
 use super::single::{leaked_crowds, write_leaked};
 use super::{Finding, NotALeak, candidate, sorted_union};
-use crate::growth::Shape;
+use crate::growth::{Shape, grow_in_step};
 use crate::pattern::{Catalogue, EvidenceView, Pattern, match_patterns, reread};
 use crate::units::size;
 
@@ -111,6 +111,7 @@ pub(super) fn findings(
         join(&mut all_parts, parts);
     }
     absorb(case, &mut all_parts);
+    join_in_step(case, view, &mut all_parts);
     for parts in &mut all_parts {
         if let Some(found) = &mut parts.matched {
             let mut heap = weigh(case, &sorted_union(&parts.grown, &parts.gathered));
@@ -225,4 +226,37 @@ fn absorb(case: &Case, all: &mut Vec<Parts>) {
                 .get_or_insert_with(|| found.pattern.name.clone());
         }
     }
+}
+
+/// Gives goroutines that are a library's own throughout to the finding whose goroutines they are
+/// in step with: nobody but that finding says whose they are.
+fn join_in_step(case: &Case, view: &EvidenceView, all: &mut Vec<Parts>) {
+    let counts = |crowd: &usize| &case.crowds.crowds[*crowd].counts[..];
+    let is_nobodys = |parts: &Parts| {
+        let says_nothing = parts.matched.is_none() && parts.grown.is_empty();
+        says_nothing && view.crowd_owner(&parts.crowds).is_none()
+    };
+    let (rest, mut named): (Vec<Parts>, Vec<Parts>) =
+        std::mem::take(all).into_iter().partition(is_nobodys);
+    for parts in rest {
+        let is_home = |home: &&mut Parts| {
+            home.matched.is_some()
+                && home.crowds.iter().any(|theirs| {
+                    let is_in_step = |own| {
+                        grow_in_step(counts(own), counts(theirs))
+                            || grow_in_step(counts(theirs), counts(own))
+                    };
+                    parts.crowds.iter().all(is_in_step)
+                })
+        };
+        match named.iter_mut().find(is_home) {
+            Some(home) => {
+                home.crowds.extend(parts.crowds);
+                home.crowds.sort_unstable();
+                home.crowds.dedup();
+            }
+            None => all.push(parts),
+        }
+    }
+    all.extend(named);
 }

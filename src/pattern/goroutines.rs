@@ -3,7 +3,7 @@
 use super::matcher::{Standing, fill};
 use super::view::EvidenceView;
 use super::{Expression, GoroutineCondition, Trend};
-use crate::growth::{Crowd, growth_of, is_growing};
+use crate::growth::{Crowd, grow_in_step, growth_of, is_growing};
 use crate::profile::Frame;
 use crate::site::{CanonId, FrameClass};
 use hashbrown::HashMap;
@@ -11,10 +11,6 @@ use std::collections::BTreeMap;
 
 /// Groups are "as many" when they are so within this share.
 const EQUAL_WITHIN: f64 = 0.1;
-
-/// A whole must have been started this many times more often in the last snapshot than in the
-/// first, or that its parts grow in step may be chance.
-const LEAST_STARTS: i64 = 3;
 
 /// What a condition says.
 pub(super) struct GoroutineReading {
@@ -321,25 +317,13 @@ fn counts_of(expression: &Expression, view: &EvidenceView) -> Vec<u64> {
 /// `least` whose counts are whole multiples of those of one of them. None where there is no such
 /// set.
 fn in_step(counts: &[&[u64]], least: usize) -> Vec<bool> {
-    let sets = counts
-        .iter()
-        .filter(|unit| unit.len() > 1 && growth_of(unit) >= LEAST_STARTS)
-        .map(|unit| -> Vec<bool> { counts.iter().map(|many| is_multiple(many, unit)).collect() });
+    let sets = counts.iter().map(|unit| -> Vec<bool> {
+        let set = counts.iter().map(|many| grow_in_step(many, unit));
+        set.collect()
+    });
     let size = |set: &Vec<bool>| set.iter().filter(|&&is_in_step| is_in_step).count();
     let largest = sets.max_by_key(size).filter(|set| size(set) >= least);
     largest.unwrap_or_else(|| vec![false; counts.len()])
-}
-
-/// Whether there are in each snapshot as many of the one as of the other, or the same whole
-/// multiple. One that is just being started may be missing.
-fn is_multiple(many: &[u64], unit: &[u64]) -> bool {
-    let ratio = last_of(many) as f64 / last_of(unit) as f64;
-    let times = ratio.round();
-    times >= 1.0
-        && many.iter().zip(unit).all(|(&many, &unit)| {
-            let expected = times * unit as f64;
-            (many as f64 - expected).abs() <= (EQUAL_WITHIN * expected).max(times)
-        })
 }
 
 fn last_of(counts: &[u64]) -> i64 {
