@@ -29,12 +29,16 @@ mod restarts;
 mod sentences;
 mod settle;
 mod single;
+mod stacks;
 mod summary;
 mod top;
 
 pub use diff::diff;
 pub use harmless::NotALeakName;
 pub use model::*;
+pub use stacks::{
+    StackFrame, StackRow, StackSide, Stacks, diagnosis_stacks, diff_stacks, top_stacks,
+};
 pub use top::top;
 
 use crate::growth::{Crowds, History, Point, test_units};

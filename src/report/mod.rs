@@ -10,17 +10,22 @@
 mod columns;
 mod diff;
 mod explain;
+mod facts;
 mod finding;
+mod folded;
 mod identity;
 mod json;
+mod links;
 mod markdown;
 mod memory;
 mod names;
 mod pages;
+mod pprof;
 mod printer;
 mod rows;
 mod sanitize;
 mod sparkline;
+mod svg;
 mod table;
 mod top;
 mod units;
@@ -28,11 +33,18 @@ mod wrap;
 
 pub use diff::diff_table;
 pub use explain::{entry_list, entry_page, search_list};
+pub use folded::folded;
 pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, TOP_SCHEMA, to_json};
-pub use markdown::{catalogue_markdown, entry_markdown, search_markdown};
+pub use links::SourceLinks;
+pub use markdown::{
+    catalogue_markdown, diagnosis_markdown, diff_markdown, entry_markdown, search_markdown,
+    top_markdown,
+};
 pub use pages::{EXPLAIN_SCHEMA, Pages};
+pub use pprof::{pprof, pprof_gz};
 pub use rows::{cut_diagnosis, cut_diff, cut_top};
 pub use sanitize::sanitize;
+pub use svg::svg;
 pub use table::diagnosis_table;
 pub use top::top_table;
 
