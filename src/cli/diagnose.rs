@@ -8,9 +8,7 @@ use super::fetching::Connector;
 use super::inputs::{read_catalogue, refuse_nothing};
 use super::judgement::{Judgement, judge_member};
 use super::output::{Paper, Report, print, print_with_stacks};
-use crate::diagnosis::{
-    DiagnoseOptions, Diagnosis, diagnose, diagnose_fleet, diagnosis_stacks,
-};
+use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose, diagnose_fleet, diagnosis_stacks};
 use crate::report::{Layout, cut_diagnosis, diagnosis_markdown, diagnosis_table, to_json};
 use crate::source::{Source, list_targets, load_series};
 

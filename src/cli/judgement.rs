@@ -3,7 +3,9 @@
 use super::failure::Failure;
 use super::inputs::refuse_nothing;
 use super::output::{Paper, Report};
-use crate::diagnosis::{DiagnoseOptions, Diagnosis, FindingVerdict, Fleet, FleetMember, Stacks, diagnose};
+use crate::diagnosis::{
+    DiagnoseOptions, Diagnosis, FindingVerdict, Fleet, FleetMember, Stacks, diagnose,
+};
 use crate::pattern::Catalogue;
 use crate::report::{Layout, cut_fleet, fleet_table, to_json};
 use crate::source::{LoadOptions, Source, load_series};

@@ -132,7 +132,10 @@ fn print_member(printer: &mut Printer, member: &FleetMember) {
         }
         return;
     };
-    let (role, word) = (verdict_role(diagnosis.verdict), verdict_word(diagnosis.verdict));
+    let (role, word) = (
+        verdict_role(diagnosis.verdict),
+        verdict_word(diagnosis.verdict),
+    );
     let totals = &diagnosis.totals;
     let mut facts = Vec::new();
     if let (Some(first), Some(last)) = (totals.first_bytes, totals.last_bytes) {
