@@ -165,7 +165,8 @@ impl Access {
                 let message = format!("the token file {}: {reason}", path.display());
                 FetchError::new(address, FetchProblem::Credentials(message))
             };
-            let token = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+            let token =
+                std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
             match token.trim() {
                 "" => return Err(problem("it is empty".to_owned())),
                 token => format!("Bearer {token}"),
@@ -222,7 +223,9 @@ mod tests {
         };
         // The example of RFC 7617, section 2.
         assert_eq!(sent(&access), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
-        access.headers.extend([parse_header("authorization: Mine 1").unwrap()]);
+        access
+            .headers
+            .extend([parse_header("authorization: Mine 1").unwrap()]);
         assert_eq!(sent(&access), "Mine 1");
     }
 

@@ -95,7 +95,10 @@ async fn quote(answer: Answer, received: &mut u64) -> String {
         }
     }
     let status: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
-    if let Some(message) = status.as_ref().and_then(|status| status["message"].as_str()) {
+    if let Some(message) = status
+        .as_ref()
+        .and_then(|status| status["message"].as_str())
+    {
         return message.chars().take(MAX_SHOWN).collect();
     }
     let text = String::from_utf8_lossy(&text);
@@ -158,7 +161,9 @@ mod tests {
     }
 
     fn read_now(answer: Answer, keep: Keep, max_bytes: u64) -> Result<Vec<u8>, FetchProblem> {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         runtime.block_on(read(answer, keep, max_bytes, &mut 0))
     }
 
@@ -170,7 +175,10 @@ mod tests {
         };
         assert_eq!(message("forbidden: no\nmore"), "forbidden: no");
         assert_eq!(message("<html><body>x"), "");
-        assert_eq!(message(r#"{"kind":"Status","message":"pods is"}"#), "pods is");
+        assert_eq!(
+            message(r#"{"kind":"Status","message":"pods is"}"#),
+            "pods is"
+        );
         assert_eq!(message(&"x".repeat(9999)).len(), MAX_SHOWN);
     }
 

@@ -188,7 +188,9 @@ impl FetchProblem {
             Self::TooLarge { .. } => "--max-size allows more",
             Self::Status { status, .. } => match status {
                 401 => "--bearer-token-file, --basic-auth-file or --header give credentials",
-                403 => "the server knows you and refuses: ask whoever runs it which right is needed",
+                403 => {
+                    "the server knows you and refuses: ask whoever runs it which right is needed"
+                }
                 404 | 405 => {
                     "no net/http/pprof at this path: add `import _ \"net/http/pprof\"`, and with a mux of your own also `mux.Handle(\"/debug/pprof/\", http.DefaultServeMux)`; or give the full path"
                 }
@@ -203,7 +205,9 @@ impl FetchProblem {
             Self::Content(error) => error.hint(),
             Self::OtherAnswer { .. } => "give the address of /debug/pprof/",
             Self::Credentials(_) => "check the path and its permissions",
-            Self::Cluster(_) => "`kubectl get pods` with the same flags shows whether the cluster answers",
+            Self::Cluster(_) => {
+                "`kubectl get pods` with the same flags shows whether the cluster answers"
+            }
             Self::Gone(_) => "`kubectl get pods` shows what runs now",
         }
     }

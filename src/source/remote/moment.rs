@@ -215,7 +215,10 @@ async fn take_goroutines(
     match total_of(&groups) {
         Some(total) if total <= MAX_DUMPED => {
             // The groups are worth keeping when the dump fails.
-            Ok(fetcher.get(&GOROUTINE_DUMP, retried).await.unwrap_or(groups))
+            Ok(fetcher
+                .get(&GOROUTINE_DUMP, retried)
+                .await
+                .unwrap_or(groups))
         }
         _ => Ok(groups),
     }
@@ -225,7 +228,10 @@ async fn take_goroutines(
 fn total_of(groups: &[u8]) -> Option<u64> {
     let line = groups.split(|byte| *byte == b'\n').next()?;
     let line = std::str::from_utf8(line).ok()?;
-    line.strip_prefix("goroutine profile: total ")?.trim().parse().ok()
+    line.strip_prefix("goroutine profile: total ")?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// The lines of memory figures at the end of a heap text.

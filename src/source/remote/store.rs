@@ -51,7 +51,9 @@ impl StoreError {
     /// One sentence on what to do next.
     pub fn hint(&self) -> &'static str {
         match self.is_full {
-            true => "make room, or capture to another place with -o; what was captured before is whole",
+            true => {
+                "make room, or capture to another place with -o; what was captured before is whole"
+            }
             false => "check the path of -o and its permissions",
         }
     }

@@ -157,7 +157,7 @@ impl fmt::Display for Target {
 
 impl Endpoint {
     /// Understands the `http(s)` address of an endpoint, or of a profile below it.
-    fn parse(text: &str) -> Result<Self, TargetError> {
+    pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
         let mut endpoint = Self::exact(text)?;
         let path = base_path(endpoint.base.path()).map_err(|what| TargetError::OtherProfile {
             url: without_secrets(text),
@@ -423,19 +423,13 @@ mod tests {
         let endpoint = endpoint("http://api/debug/pprof/heap?seconds=30&key=v&gc=1");
         assert_eq!(endpoint.dropped, ["seconds", "gc"]);
         let url = endpoint.with_user_query(endpoint.url_of("heap", &[("gc", "1")]));
-        assert_eq!(
-            url.as_str(),
-            "http://api/debug/pprof/heap?gc=1&key=v"
-        );
+        assert_eq!(url.as_str(), "http://api/debug/pprof/heap?gc=1&key=v");
     }
 
     #[test]
     fn nothing_secret_is_shown() {
         let endpoint = endpoint("https://me:s%40cret@api:1/p/?token=secret#secret");
-        assert_eq!(
-            endpoint.user,
-            Some(("me".to_owned(), "s@cret".to_owned()))
-        );
+        assert_eq!(endpoint.user, Some(("me".to_owned(), "s@cret".to_owned())));
         assert_eq!(endpoint.to_string(), "https://api:1/p/?token=***");
         assert!(!format!("{endpoint:?}").contains("cret"));
         for broken in [
@@ -506,7 +500,13 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["pod/a/b", "pods/", "nothing/here", "nothing.pb.gz", "ftp://a"] {
+        for text in [
+            "pod/a/b",
+            "pods/",
+            "nothing/here",
+            "nothing.pb.gz",
+            "ftp://a",
+        ] {
             assert!(Target::parse(text).is_none(), "{text}");
         }
     }

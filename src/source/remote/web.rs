@@ -120,12 +120,14 @@ impl Web {
             Some(ErrorKind::NotFound) => {
                 FetchProblem::NoConnection("there is no such socket".to_owned())
             }
-            Some(
-                ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe,
-            ) if !error.is_connect() => FetchProblem::Cut {
-                received: 0,
-                reason: cause,
-            },
+            Some(ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe)
+                if !error.is_connect() =>
+            {
+                FetchProblem::Cut {
+                    received: 0,
+                    reason: cause,
+                }
+            }
             _ if has_words(error, "dns error") => FetchProblem::UnknownHost(cause),
             _ if has_words(error, "tunnel") => FetchProblem::Proxy(cause),
             _ if error.is_timeout() => {
@@ -187,7 +189,9 @@ fn has_proxy(scheme: &str) -> bool {
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
-fn sources<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+fn sources<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(error.source(), |error| (*error).source())
 }
 
