@@ -3,6 +3,7 @@
 use super::args::{DiffArgs, FailOn, General};
 use super::exit::Exit;
 use super::failure::Failure;
+use super::fetching::Connector;
 use super::output::{Report, print};
 use crate::diagnosis::{Diff, RowVerdict, diff};
 use crate::report::{Layout, cut_diff, diff_table, to_json};
@@ -10,6 +11,8 @@ use crate::source::{Source, load_pair};
 
 pub(super) fn run(args: &DiffArgs, general: &General) -> Result<Exit, Failure> {
     let sources = Source::parse_all(&[&args.before, &args.after])?;
+    let connector = Connector::new(&args.fetching, &args.cluster, args.reading.bounds.max_size)?;
+    let sources = connector.fetch_each(sources)?;
     let [before, after] = sources.as_slice() else {
         unreachable!("two arguments are two sources");
     };

@@ -76,7 +76,7 @@ fn render(
 }
 
 /// The format that a file name asks for.
-fn format_of(path: &Path) -> Option<Format> {
+pub(super) fn format_of(path: &Path) -> Option<Format> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "json" => Some(Format::Json),
         "md" => Some(Format::Markdown),
@@ -85,7 +85,7 @@ fn format_of(path: &Path) -> Option<Format> {
     }
 }
 
-fn terminal_layout(general: &General) -> Layout {
+pub(super) fn terminal_layout(general: &General) -> Layout {
     let color = match general.color {
         Color::Always => true,
         Color::Never => false,
@@ -115,7 +115,7 @@ fn file_layout(general: &General) -> Layout {
 }
 
 /// Writes data; a reader that went away is not an error.
-fn write_stdout(text: &str) -> Result<(), Failure> {
+pub(super) fn write_stdout(text: &str) -> Result<(), Failure> {
     // The report has decided on colours; the stream only translates them for old consoles.
     let mut stdout = AutoStream::new(std::io::stdout().lock(), ColorChoice::Always);
     match stdout

@@ -3,6 +3,7 @@
 use super::args::{General, TopArgs};
 use super::exit::Exit;
 use super::failure::Failure;
+use super::fetching::Connector;
 use super::inputs::refuse_nothing;
 use super::output::{Report, print};
 use crate::diagnosis::{Top, top};
@@ -11,7 +12,9 @@ use crate::source::{Source, load_series};
 
 pub(super) fn run(args: &TopArgs, general: &General) -> Result<Exit, Failure> {
     let source = Source::parse(&args.source)?;
-    let series = load_series(&[source], &args.reading.options())?;
+    let connector = Connector::new(&args.fetching, &args.cluster, args.reading.bounds.max_size)?;
+    let source = connector.fetch_each(vec![source])?;
+    let series = load_series(&source, &args.reading.options())?;
     refuse_nothing(&series)?;
     print(top(&series)?, args.rows.rows, general)?;
     Ok(Exit::Clean)

@@ -13,6 +13,7 @@ mod crowd_candidate;
 mod culprit;
 mod diff;
 mod finding;
+mod fleet;
 mod grown;
 mod harmless;
 mod identity;
@@ -28,13 +29,16 @@ mod replaced;
 mod restarts;
 mod sentences;
 mod settle;
+mod settling;
 mod single;
 mod summary;
 mod top;
 
 pub use diff::diff;
+pub use fleet::{Fleet, FleetMember, PooledGrowth, SharedFinding, diagnose_fleet};
 pub use harmless::NotALeakName;
 pub use model::*;
+pub use settling::Settling;
 pub use top::top;
 
 use crate::growth::{Crowds, History, Point, test_units};

@@ -75,7 +75,7 @@ pub(super) fn print_finding(printer: &mut Printer, finding: &Finding) {
 }
 
 /// `LEAK  logger-promise-chain        +11.4 MiB/h (95 %: 10.2 to 12.6)`
-fn print_title(printer: &mut Printer, finding: &Finding) {
+pub(super) fn print_title(printer: &mut Printer, finding: &Finding) {
     let (role, word) = match finding.verdict {
         FindingVerdict::Leak => (Role::Alarm, "LEAK"),
         FindingVerdict::Growing => (Role::Caution, "GROWING"),
@@ -132,7 +132,8 @@ fn goroutine_growth(groups: &[FindingGoroutines]) -> String {
     }
 }
 
-fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
+/// The function to blame and where it stands.
+pub(super) fn print_culprit_line(printer: &mut Printer, culprit: &Culprit) {
     let place = place(culprit.file.as_deref(), culprit.line);
     let gap = if place.is_empty() { 0 } else { 2 };
     let room = printer.width().saturating_sub(INDENT + LABEL);
@@ -145,6 +146,10 @@ fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
         vec![label, name],
         Span::plain(shorten(&place, room)),
     );
+}
+
+fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
+    print_culprit_line(printer, culprit);
     let seen = match culprit.seen_in {
         "goroutine" => "seen on goroutines",
         _ => "seen on heap stacks",

@@ -11,8 +11,10 @@ mod columns;
 mod diff;
 mod explain;
 mod finding;
+mod fleet;
 mod identity;
 mod json;
+mod live;
 mod markdown;
 mod memory;
 mod names;
@@ -28,13 +30,16 @@ mod wrap;
 
 pub use diff::diff_table;
 pub use explain::{entry_list, entry_page, search_list};
-pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, TOP_SCHEMA, to_json};
+pub use fleet::{cut_fleet, fleet_screen, fleet_table};
+pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, FLEET_SCHEMA, TOP_SCHEMA, to_json};
+pub use live::{Live, live_line, live_screen};
 pub use markdown::{catalogue_markdown, entry_markdown, search_markdown};
 pub use pages::{EXPLAIN_SCHEMA, Pages};
 pub use rows::{cut_diagnosis, cut_diff, cut_top};
 pub use sanitize::sanitize;
 pub use table::diagnosis_table;
 pub use top::top_table;
+pub use units::counted;
 
 /// How a report for people is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -59,14 +59,20 @@ fn print_unshown(printer: &mut Printer, rest: &[Finding]) {
     printer.labelled(0, LABEL, "", &text);
 }
 
-fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
-    let (role, word) = match diagnosis.verdict {
+/// The verdict in a word, and how it is shown.
+pub(super) fn verdict_word(verdict: Verdict) -> (Role, &'static str) {
+    match verdict {
         Verdict::Leak => (Role::Alarm, "LEAK"),
         Verdict::Growing => (Role::Caution, "GROWING"),
         Verdict::Undecided => (Role::Caution, "UNDECIDED"),
         Verdict::Steady => (Role::Good, "STEADY"),
         Verdict::Shrinking => (Role::Good, "SHRINKING"),
-    };
+    }
+}
+
+/// The answer and what it rests on.
+pub(super) fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
+    let (role, word) = verdict_word(diagnosis.verdict);
     let answer = format!("{word}: {}", answer(diagnosis));
     printer.labelled_as(role, 0, LABEL, "verdict", &answer);
     printer.labelled(0, LABEL, "series", &series_facts(diagnosis));

@@ -39,25 +39,32 @@ pub(super) fn memory_json(
     metrics: &str,
     pod: Option<&PodFacts>,
 ) -> String {
-    let mut root = Map::new();
-    root.insert("schema_version".to_owned(), 1.into());
-    root.insert("taken_at".to_owned(), taken_at.to_string().into());
-    let figures = figures_of_trailer(memstats);
-    if !figures.is_empty() {
-        root.insert("memstats".to_owned(), Value::Object(figures));
-    }
-    let figures = figures_of_page(metrics);
-    if !figures.is_empty() {
-        root.insert("metrics".to_owned(), Value::Object(figures));
-    }
-    if let Some(pod) = pod
-        && let Ok(pod) = serde_json::to_value(pod)
-    {
-        root.insert("pod".to_owned(), pod);
-    }
-    let mut text = format!("{:#}", Value::Object(root));
+    let memory = Memory {
+        kind: "heapdrift-memory",
+        schema_version: 1,
+        taken_at,
+        memstats: figures_of_trailer(memstats),
+        metrics: figures_of_page(metrics),
+        pod,
+    };
+    // Texts and numbers alone always have a JSON form.
+    let mut text = serde_json::to_string_pretty(&memory).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// The form of `memory.json`.
+#[derive(Serialize)]
+struct Memory<'a> {
+    kind: &'static str,
+    schema_version: u32,
+    taken_at: Timestamp,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    memstats: Map<String, Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    metrics: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pod: Option<&'a PodFacts>,
 }
 
 /// `# Name = figures` of a MemStats trailer; its lists of pauses are left out.
@@ -92,6 +99,7 @@ mod tests {
         assert_eq!(
             value,
             serde_json::json!({
+                "kind": "heapdrift-memory",
                 "schema_version": 1,
                 "taken_at": "1970-01-01T00:00:00Z",
                 "memstats": {"Alloc": "12", "Stack": "3 / 4"},

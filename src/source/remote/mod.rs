@@ -16,6 +16,7 @@ mod fetcher;
 mod kube;
 mod moment;
 mod process;
+mod recorder;
 mod store;
 mod target;
 mod tls;
@@ -27,6 +28,8 @@ pub use facts::PodFacts;
 pub use fetcher::Retried;
 pub use moment::{Captured, CapturedFile, Kind};
 pub use process::{Change, Process};
+pub use recorder::{Event, Member, Recorder};
+pub(super) use store::target_of;
 pub use store::{Store, StoreError};
 pub use target::{Endpoint, Object, ObjectName, Target, TargetError, WorkloadKind};
 

@@ -79,7 +79,16 @@ impl Store {
     /// # Errors
     /// It cannot be made or written to.
     pub fn open(root: &Path, name: &str, pod: Option<&PodFacts>) -> Result<Self, StoreError> {
-        let directory = root.join(slug(name));
+        let slug = slug(name);
+        // Two targets may come to the same name: http://a and https://a.
+        let names = (1..).map(|number| match number {
+            1 => slug.clone(),
+            number => format!("{slug}-{number}"),
+        });
+        let mut free = names
+            .map(|name| root.join(name))
+            .filter(|directory| target_of(directory).is_none_or(|target| target == name));
+        let directory = free.next().unwrap_or_else(|| root.join(&slug));
         fs::create_dir_all(&directory).map_err(|error| StoreError::new(&directory, &error))?;
         let store = Self { directory };
         let description = store.directory.join("target.json");
@@ -136,6 +145,13 @@ impl Store {
             StoreError::new(&path, &error)
         })
     }
+}
+
+/// Whose directory it is; `None`: nobody's.
+pub(in crate::source) fn target_of(directory: &Path) -> Option<String> {
+    let text = fs::read(directory.join("target.json")).ok()?;
+    let description: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    description["target"].as_str().map(str::to_owned)
 }
 
 /// A name of a directory, from that of a target: `http://api:6060/debug/pprof/` → `api-6060`,
@@ -203,6 +219,16 @@ mod tests {
             fs::read(again.directory().join("target.json")).unwrap(),
             description
         );
+    }
+
+    #[test]
+    fn targets_of_one_name_have_two_directories() {
+        let root = tempfile::tempdir().unwrap();
+        let open = |name| Store::open(root.path(), name, None).unwrap().directory;
+        let (first, second) = (open("http://a/x/"), open("https://a/x/"));
+        assert_ne!(first, second);
+        assert_eq!(open("http://a/x/"), first);
+        assert_eq!(open("https://a/x/"), second);
     }
 
     #[test]

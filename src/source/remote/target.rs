@@ -144,6 +144,17 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Parameters of the URL that heapdrift does not send along: they would change what a
+    /// profile is.
+    pub fn dropped(&self) -> &[String] {
+        match self {
+            Self::Url(endpoint) | Self::Unix { endpoint, .. } => &endpoint.dropped,
+            Self::Kubernetes(_) => &[],
+        }
+    }
+}
+
 impl fmt::Display for Target {
     /// Without anything that may be secret.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -226,9 +237,11 @@ impl Endpoint {
 }
 
 impl fmt::Display for Endpoint {
-    /// Values of parameters are not shown: any may be a token.
+    /// The usual path goes without saying. Values of parameters are not shown: any may be a
+    /// token.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.base.as_str())?;
+        let base = self.base.as_str();
+        f.write_str(base.strip_suffix(DEFAULT_PATH).unwrap_or(base))?;
         for (index, (name, _)) in self.query.iter().enumerate() {
             let mark = if index == 0 { '?' } else { '&' };
             write!(f, "{mark}{name}=***")?;

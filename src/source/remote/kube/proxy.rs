@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_pod_that_cannot_be_dialled_is_not_a_server_that_failed() {
-        let problem = |message| undialled(message).map(|trouble| trouble.problem);
+        let problem = |message: &str| undialled(message).map(|trouble| trouble.problem);
         let dial = "error trying to reach service: dial tcp 10.1.2.3:6060: connect: ";
         assert_eq!(
             problem(&format!("{dial}connection refused")),
