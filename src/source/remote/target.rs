@@ -168,7 +168,7 @@ impl fmt::Display for Target {
 
 impl Endpoint {
     /// Understands the `http(s)` address of an endpoint, or of a profile below it.
-    fn parse(text: &str) -> Result<Self, TargetError> {
+    pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
         let mut endpoint = Self::exact(text)?;
         let path = base_path(endpoint.base.path()).map_err(|what| TargetError::OtherProfile {
             url: without_secrets(text),
