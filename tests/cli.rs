@@ -95,7 +95,7 @@ fn refuses(dir: &Path, arguments: &[&str], code: i32, words: &[&str]) {
 fn help_of_every_command_shows_an_example() {
     let dir = files(&[]);
     for command in [
-        "diagnose", "diff", "top", "verify", "capture", "watch", "explain",
+        "diagnose", "diff", "top", "check", "verify", "capture", "watch", "explain",
     ] {
         for help in [vec![command, "--help"], vec![command, "-h"]] {
             let run = heapdrift(dir.path(), &help, b"");

@@ -1,9 +1,10 @@
 //! What was typed.
 
+use super::check::parse_budget;
 use super::duration::parse_duration;
 use super::fetching::{Cluster, Fetching};
 use super::size::parse_size;
-use crate::diagnosis::FindingVerdict;
+use crate::diagnosis::{Budget, FindingVerdict};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -57,6 +58,8 @@ pub(super) enum Command {
     Capture(CaptureArgs),
     /// Watch a running process until it is clear why its memory grows, or that it does not.
     Watch(WatchArgs),
+    /// The CI gate: does a build hold more memory than another, by more than a budget and noise?
+    Check(CheckArgs),
     /// Say whether a fix stopped the growth: the rates of two series, before and after.
     Verify(VerifyArgs),
     /// Describe known leak patterns, and what is not a leak.
@@ -72,7 +75,8 @@ pub(super) struct General {
     pub(super) format: Option<Format>,
     /// Write to FILE instead of standard output. May be repeated.
     ///
-    /// The ending chooses the format: .txt, .json, .md, .html, .svg, .folded, .pb.gz or .pb. Of
+    /// The ending chooses the format: .txt, .json, .md, .html, .svg,
+    /// .folded, .pb.gz, .pb, .sarif or .xml (JUnit). Of
     /// capture and watch: the directory of the snapshots.
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(super) output: Vec<PathBuf>,
@@ -290,6 +294,64 @@ pub(super) struct DiffArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
+  heapdrift check base.pb.gz head.pb.gz
+  heapdrift check base/ head/ --max-growth 5%,1MiB
+  heapdrift check --base base/*.pb.gz --head head/*.pb.gz -o summary.md
+  heapdrift check head/ --write-baseline baseline.json
+  heapdrift check --baseline baseline.json base/ head/
+
+A row fails when the lower limit of its growth exceeds its budget, and its growth is beyond noise:
+of pairs of one build at most 1 % fail. A budget of 0 fails on any growth beyond noise.
+
+Exit codes:
+  0  nothing exceeds its budget
+  1  something does
+  2  wrong usage, or input that cannot be read
+  3  inputs that cannot be compared, have no error estimate, or could not be fetched")]
+pub(super) struct CheckArgs {
+    /// The base and the head: a heap profile each, or a directory with one a run.
+    #[arg(value_name = "BASE HEAD", num_args = 0..=2)]
+    pub(super) sources: Vec<OsString>,
+    /// Runs of the base, instead of BASE.
+    #[arg(long, value_name = "SOURCE", num_args = 1..)]
+    pub(super) base: Vec<OsString>,
+    /// Runs of the head, instead of HEAD.
+    #[arg(long, value_name = "SOURCE", num_args = 1..)]
+    pub(super) head: Vec<OsString>,
+    /// Growth of the whole heap that passes: a share, a size, or both (both must be exceeded).
+    #[arg(long, value_name = "BUDGET", allow_hyphen_values = true, default_value = "5%,1MiB", value_parser = parse_budget, help_heading = "Budgets")]
+    pub(super) max_growth: Budget,
+    /// The same of what a package orders; a share is of the whole heap [default: --max-growth].
+    #[arg(long, value_name = "BUDGET", allow_hyphen_values = true, value_parser = parse_budget, help_heading = "Budgets")]
+    pub(super) max_package_growth: Option<Budget>,
+    /// The same of one site; a share is of the whole heap [default: --max-growth].
+    #[arg(long, value_name = "BUDGET", allow_hyphen_values = true, value_parser = parse_budget, help_heading = "Budgets")]
+    pub(super) max_site_growth: Option<Budget>,
+    /// Compare with the figures in FILE too, so that slow drift over many merges is seen.
+    #[arg(long, value_name = "FILE", help_heading = "Budgets")]
+    pub(super) baseline: Option<PathBuf>,
+    /// Write the head's figures as a baseline.
+    #[arg(long, value_name = "FILE", help_heading = "Budgets")]
+    pub(super) write_baseline: Option<PathBuf>,
+    /// A module that is the application (else told by source paths). May be repeated.
+    #[arg(long, value_name = "MODULE")]
+    pub(super) app_module: Vec<String>,
+    /// End with exit code 0 whatever is found.
+    #[arg(long, help_heading = "Exit code")]
+    pub(super) exit_zero: bool,
+    #[command(flatten)]
+    pub(super) reading: Reading,
+    #[command(flatten)]
+    pub(super) rows: Rows,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
   heapdrift verify before/ after/
   heapdrift verify before/ after/ -f json
   heapdrift verify captures/old-build captures/new-build -o verdict.md
@@ -394,6 +456,12 @@ pub(super) enum Format {
     Folded,
     /// A profile for go tool pprof: what grew, or what is in use.
     Pprof,
+    /// Annotations of GitHub Actions, and its job summary. Of check, diagnose and verify.
+    Github,
+    /// Results for code scanning (SARIF 2.1.0). Of the same.
+    Sarif,
+    /// Test results for CI servers (JUnit XML). Of the same.
+    Junit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

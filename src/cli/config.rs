@@ -6,9 +6,12 @@
 
 use super::exit::Exit;
 use super::failure::Failure;
+use crate::diagnosis::Allow;
 use crate::pattern::{closest, position};
+use regex::RegexBuilder;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Its name, where it is looked for.
@@ -17,14 +20,20 @@ const FILE: &str = "heapdrift.toml";
 const VARIABLE: &str = "HEAPDRIFT_CONFIG";
 /// No configuration needs more.
 const MAX_BYTES: u64 = 64 * 1024;
+/// Largest compiled expression of an entry.
+const MAX_REGEX: usize = 1 << 20;
 /// The keys that there are.
-const KEYS: [&str; 1] = ["patterns"];
+const KEYS: [&str; 2] = ["allow", "patterns"];
+/// Those of an `[[allow]]` entry.
+const ALLOW_KEYS: [&str; 3] = ["expires", "reason", "site"];
 
 /// What the configuration says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Config {
     /// Directories of pattern files, beside the built-in patterns.
     pub(super) patterns: Vec<PathBuf>,
+    /// Growth that `check` lets pass.
+    pub(super) allow: Vec<Allow>,
 }
 
 impl Config {
@@ -73,14 +82,8 @@ impl Config {
                     })?;
                     config.patterns = paths.iter().map(|path| base.join(path)).collect();
                 }
-                unknown => {
-                    let hint = match closest(unknown, KEYS.into_iter()) {
-                        Some(known) => format!("did you mean `{known}`?"),
-                        None => format!("there are: {}", KEYS.join(", ")),
-                    };
-                    let message = format!("there is no key `{unknown}`");
-                    return Err(Problem::at(key.span(), message, &hint));
-                }
+                "allow" => config.allow = read_allow(value)?,
+                unknown => return Err(Problem::unknown(key.span(), unknown, &KEYS)),
             }
         }
         Ok(config)
@@ -96,7 +99,82 @@ struct Problem {
     hint: String,
 }
 
+/// Reads the `[[allow]]` entries.
+fn read_allow(value: &Spanned<DeValue>) -> Result<Vec<Allow>, Problem> {
+    const HINT: &str = "write [[allow]] with site = 'expression', reason = \"why\" and perhaps expires = \"2027-01-31\"";
+    let not_a_list = || {
+        Problem::at(
+            value.span(),
+            "`allow` is not a list of tables".to_owned(),
+            HINT,
+        )
+    };
+    let mut entries = Vec::new();
+    for item in value.get_ref().as_array().ok_or_else(not_a_list)?.iter() {
+        let table = item.get_ref().as_table().ok_or_else(not_a_list)?;
+        let (mut site, mut reason, mut expires) = (None, None, None);
+        for (key, value) in table.iter() {
+            let name = key.get_ref().as_ref();
+            if !ALLOW_KEYS.contains(&name) {
+                return Err(Problem::unknown(key.span(), name, &ALLOW_KEYS));
+            }
+            let text = match value.get_ref() {
+                DeValue::String(text) => text.to_string(),
+                DeValue::Datetime(day) => day.to_string(),
+                _ => {
+                    let message = format!("`{name}` is not a text");
+                    return Err(Problem::at(value.span(), message, HINT));
+                }
+            };
+            match name {
+                "site" => {
+                    site = Some(
+                        RegexBuilder::new(&text)
+                            .size_limit(MAX_REGEX)
+                            .build()
+                            .map_err(|error| {
+                                Problem::at(
+                                    value.span(),
+                                    error.to_string(),
+                                    "site is a regular expression",
+                                )
+                            })?,
+                    );
+                }
+                "reason" => reason = Some(text),
+                _ if text.parse::<jiff::civil::Date>().is_ok() => expires = Some(text),
+                _ => {
+                    let message = format!("`{text}` is not a day");
+                    return Err(Problem::at(
+                        value.span(),
+                        message,
+                        "write expires = \"2027-01-31\"",
+                    ));
+                }
+            }
+        }
+        let (Some(site), Some(reason)) = (site, reason.filter(|r| !r.trim().is_empty())) else {
+            let message = "an `[[allow]]` entry needs a site and a reason".to_owned();
+            return Err(Problem::at(item.span(), message, HINT));
+        };
+        entries.push(Allow {
+            site,
+            reason,
+            expires,
+        });
+    }
+    Ok(entries)
+}
+
 impl Problem {
+    fn unknown(span: Range<usize>, key: &str, known: &[&str]) -> Self {
+        let hint = match closest(key, known.iter().copied()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!("there are: {}", known.join(", ")),
+        };
+        Self::at(span, format!("there is no key `{key}`"), &hint)
+    }
+
     fn at(span: Range<usize>, message: String, hint: &str) -> Self {
         Self {
             at: span.start,
@@ -144,7 +222,7 @@ mod tests {
         let expect = [PathBuf::from("conf/mine"), PathBuf::from("/abs")];
         assert_eq!(config.patterns, expect);
         let empty = Config::parse("# nothing\n", Path::new("")).expect("sound");
-        assert_eq!(empty, Config::default());
+        assert!(empty.patterns.is_empty() && empty.allow.is_empty());
     }
 
     #[test]
@@ -165,7 +243,7 @@ mod tests {
             "limit = 3\n",
             (1, 1),
             "no key `limit`",
-            "there are: patterns",
+            "there are: allow, patterns",
         );
         check(
             "patterns = \"x\"\n",
@@ -181,6 +259,29 @@ mod tests {
             "duplicate",
             "TOML",
         );
+        let allow = |rest: &str| format!("[[allow]]\n{rest}\n");
+        check(&allow("sites = 'x'"), (2, 1), "no key `sites`", "`site`?");
+        check(
+            &allow("site = '('\nreason = 'x'"),
+            (2, 8),
+            "",
+            "regular expression",
+        );
+        check(
+            &allow("site = 'a'"),
+            (1, 1),
+            "a site and a reason",
+            "[[allow]]",
+        );
+        check(&allow("site = 'a'\nreason = ' '"), (1, 1), "a reason", "");
+        check(&allow("site = 3"), (2, 8), "not a text", "");
+        check(
+            &allow("expires = 'soon'"),
+            (2, 11),
+            "not a day",
+            "2027-01-31",
+        );
+        check("allow = 1\n", (1, 9), "not a list", "[[allow]]");
         check("[patterns]\nx = 1\n", (1, 1), "not a list", "");
     }
 }

@@ -9,7 +9,9 @@ use super::inputs::{read_catalogue, refuse_nothing};
 use super::judgement::{Judgement, judge_member};
 use super::output::{Paper, Report, print, print_with_stacks};
 use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose, diagnose_fleet, diagnosis_stacks};
-use crate::report::{Layout, cut_diagnosis, diagnosis_markdown, diagnosis_table, to_json};
+use crate::report::{
+    Layout, Notices, cut_diagnosis, diagnosis_markdown, diagnosis_notices, diagnosis_table, to_json,
+};
 use crate::source::{Source, list_targets, load_series};
 
 /// Sites of a finding in Markdown when the user does not say.
@@ -88,6 +90,10 @@ impl Report for Diagnosis {
     fn markdown_with(mut self, paper: &Paper) -> Option<String> {
         cut_diagnosis(&mut self, paper.rows_or(MARKDOWN_ROWS));
         Some(diagnosis_markdown(&self, &paper.links))
+    }
+
+    fn notices(&self) -> Option<Notices> {
+        Some(diagnosis_notices(self))
     }
 
     fn source_files(&self) -> Vec<&str> {

@@ -7,7 +7,7 @@ use crate::diagnosis::{
     DiagnoseOptions, Diagnosis, FindingVerdict, Fleet, FleetMember, Stacks, diagnose,
 };
 use crate::pattern::Catalogue;
-use crate::report::{Layout, cut_fleet, fleet_table, to_json};
+use crate::report::{Layout, Notices, cut_fleet, fleet_table, to_json};
 use crate::source::{LoadOptions, Source, load_series};
 
 /// The judgement over everything that was given.
@@ -79,6 +79,13 @@ impl Report for Judgement {
     fn html(self, paper: &Paper, stacks: &Stacks) -> Option<String> {
         match self {
             Self::One(diagnosis) => diagnosis.html(paper, stacks),
+            Self::Several(_) => None,
+        }
+    }
+
+    fn notices(&self) -> Option<Notices> {
+        match self {
+            Self::One(diagnosis) => diagnosis.notices(),
             Self::Several(_) => None,
         }
     }

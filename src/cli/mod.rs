@@ -5,6 +5,7 @@
 
 mod args;
 mod capture;
+mod check;
 mod config;
 mod diagnose;
 mod diff;
@@ -67,6 +68,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Top(command) => top::run(command, &args.general),
         Command::Capture(command) => capture::run(command, &args.general),
         Command::Watch(command) => watch::run(command, &args.general),
+        Command::Check(command) => check::run(command, &args.general),
         Command::Verify(command) => verify::run(command, &args.general),
         Command::Explain(command) => explain::run(command, &args.general),
     };

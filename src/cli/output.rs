@@ -4,7 +4,9 @@ use super::args::{Color, Format, General};
 use super::exit::Exit;
 use super::failure::Failure;
 use crate::diagnosis::{NotComparable, Stacks};
-use crate::report::{Layout, SourceLinks, folded, pprof, pprof_gz, svg};
+use crate::report::{
+    Layout, Notices, SourceLinks, folded, github, junit, pprof, pprof_gz, sarif, svg,
+};
 use anstream::{AutoStream, ColorChoice};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -15,6 +17,9 @@ const MOST_WIDTH: usize = 160;
 
 /// Rows of a table when the user does not say.
 const DEFAULT_ROWS: usize = 10;
+
+/// Names the file of the job summary.
+const SUMMARY_VARIABLE: &str = "GITHUB_STEP_SUMMARY";
 
 /// A result in any form.
 pub(super) trait Report: Clone {
@@ -36,6 +41,11 @@ pub(super) trait Report: Clone {
 
     /// For a browser, where the report has that form.
     fn html(self, _paper: &Paper, _stacks: &Stacks) -> Option<String> {
+        None
+    }
+
+    /// For CI servers, where the report has something to say of places in the code.
+    fn notices(&self) -> Option<Notices> {
         None
     }
 
@@ -111,6 +121,9 @@ fn print_all(
             )
         })?;
     }
+    if general.format == Some(Format::Github) {
+        append_summary(&printing, &report)?;
+    }
     if general.quiet || !general.output.is_empty() {
         return Ok(());
     }
@@ -123,6 +136,29 @@ fn print_all(
         ));
     }
     write_stdout(&printing.render(report, format, &terminal_layout(general), false)?)
+}
+
+/// Appends the report to the job summary of GitHub Actions, where it runs there. A page is at
+/// most 64 kB, the runner's limit 1 MiB a step.
+fn append_summary(printing: &Printing, report: &impl Report) -> Result<(), Failure> {
+    let Some(path) = std::env::var_os(SUMMARY_VARIABLE).filter(|path| !path.is_empty()) else {
+        return Ok(());
+    };
+    let Some(page) = report.clone().markdown_with(&printing.paper) else {
+        return Ok(());
+    };
+    let file = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path);
+    file.and_then(|mut file| writeln!(file, "{page}"))
+        .map_err(|error| {
+            Failure::new(
+                Exit::Usage,
+                format!("{SUMMARY_VARIABLE}: {error}"),
+                "the variable names the file of the job summary",
+            )
+        })
 }
 
 struct Printing<'a> {
@@ -156,6 +192,15 @@ impl Printing<'_> {
                 let message = format!("the flame graph cannot be drawn: {error}");
                 Failure::new(Exit::Usage, message, "use -f folded and another tool")
             })?,
+            Format::Github => github(&report.notices().ok_or_else(|| missing("annotations"))?),
+            Format::Junit => junit(&report.notices().ok_or_else(|| missing("JUnit"))?),
+            Format::Sarif => {
+                let notices = report.notices().ok_or_else(|| missing("SARIF"))?;
+                sarif(&notices, env!("CARGO_PKG_VERSION")).map_err(|error| {
+                    let message = format!("the result cannot be written as SARIF: {error}");
+                    Failure::new(Exit::Usage, message, "")
+                })?
+            }
             Format::Pprof => {
                 let stacks = self.stacks("stacks")?;
                 return Ok(match is_raw {
@@ -197,6 +242,8 @@ pub(super) fn format_of(path: &Path) -> Option<Format> {
         (".txt", Format::Table),
         (".html", Format::Html),
         (".htm", Format::Html),
+        (".sarif", Format::Sarif),
+        (".xml", Format::Junit),
         (".svg", Format::Svg),
         (".folded", Format::Folded),
         (".pb.gz", Format::Pprof),

@@ -8,7 +8,9 @@ use super::fetching::Connector;
 use super::inputs::{read_catalogue, refuse_nothing};
 use super::output::{Paper, Report, print};
 use crate::diagnosis::{Verification, VerifyVerdict, verify};
-use crate::report::{Layout, to_json, verification_markdown, verification_table};
+use crate::report::{
+    Layout, Notices, to_json, verification_markdown, verification_notices, verification_table,
+};
 use crate::source::{Source, load_sides};
 
 pub(super) fn run(args: &VerifyArgs, general: &General) -> Result<Exit, Failure> {
@@ -54,5 +56,9 @@ impl Report for Verification {
 
     fn markdown_with(self, _paper: &Paper) -> Option<String> {
         Some(verification_markdown(&self))
+    }
+
+    fn notices(&self) -> Option<Notices> {
+        Some(verification_notices(self))
     }
 }

@@ -8,6 +8,7 @@
 mod callers;
 mod candidate;
 mod case;
+mod check;
 mod course;
 mod crowd_candidate;
 mod culprit;
@@ -37,6 +38,11 @@ mod summary;
 mod top;
 mod verify;
 
+pub use check::{
+    Allow, AllowStatus, AllowUse, BASELINE_VERSION, Baseline, BaselineSite, Budget, Check,
+    CheckAgainst, CheckLevel, CheckOptions, CheckRow, CheckRowVerdict, CheckSide, CheckVerdict,
+    Day, Reference, check,
+};
 pub use diff::diff;
 pub use fleet::{Fleet, FleetMember, PooledGrowth, SharedFinding, diagnose_fleet};
 pub use harmless::NotALeakName;

@@ -4,6 +4,8 @@ use super::sanitize::{is_command, is_hidden};
 use serde::Serialize;
 use std::fmt::Write;
 
+/// JSON Schema (draft 2020-12) of `check -f json`.
+pub const CHECK_SCHEMA: &str = include_str!("check.schema.json");
 /// JSON Schema (draft 2020-12) of `diagnose -f json`.
 pub const DIAGNOSIS_SCHEMA: &str = include_str!("diagnosis.schema.json");
 /// JSON Schema (draft 2020-12) of `diff -f json`.

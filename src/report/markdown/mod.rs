@@ -10,7 +10,7 @@ mod tables;
 
 pub use diagnosis::diagnosis_markdown;
 pub use pages::{catalogue_markdown, entry_markdown, search_markdown};
-pub use tables::{diff_markdown, top_markdown, verification_markdown};
+pub use tables::{check_markdown, diff_markdown, top_markdown, verification_markdown};
 
 use super::Layout;
 

@@ -2,7 +2,8 @@
 
 use super::document::{Document, MAX_BYTES, list};
 use super::fence_layout;
-use crate::diagnosis::{Diff, Top, Verification};
+use crate::diagnosis::{Check, Diff, Top, Verification};
+use crate::report::check::{check_facts, check_rows, check_title, cut_check};
 use crate::report::diff::{diff_facts, diff_rows};
 use crate::report::rows::{cut_diff, cut_top};
 use crate::report::sanitize::markdown::{fenced, sentence};
@@ -43,6 +44,21 @@ pub fn top_markdown(top: &Top) -> String {
         top_facts(top),
         &table,
         &top.warnings,
+    )
+}
+
+/// Lays the answer of `check` out for a comment, a message or a job summary: at most 64 kB.
+pub fn check_markdown(result: &Check) -> String {
+    let table = fitting(result.rows.len(), |rows| {
+        let mut result = result.clone();
+        cut_check(&mut result, rows);
+        check_rows(&result, &fence_layout())
+    });
+    page(
+        &format!("## heapdrift: {}", check_title(result)),
+        check_facts(result),
+        &table,
+        &result.warnings,
     )
 }
 
