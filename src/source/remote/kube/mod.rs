@@ -175,10 +175,7 @@ impl Request<'_> {
     }
 
     fn fetcher(&self, way: PodWay) -> Fetcher {
-        Fetcher {
-            way: Way::Pod(way),
-            access: self.access.clone(),
-        }
+        Fetcher::new(Way::Pod(way), self.access.clone())
     }
 
     /// Where pprof is. The host is there because a URL has one.
