@@ -447,7 +447,7 @@ async fn tls_of_a_pod_that_does_not_fit_is_told() {
     setup.access.tls.cacert = Some(ca);
     let error = setup.find_one("pod/api-0").await.take().await.unwrap_err();
     assert!(matches!(error.problem, FetchProblem::Tls(_)), "{error:?}");
-    tells(&error, &["UnknownIssuer", "--cacert"]);
+    tells(&error, &["invalid peer certificate", "--cacert"]);
     let error = setup
         .find_one("pod/api-0:7070")
         .await
@@ -528,7 +528,10 @@ async fn a_cluster_that_cannot_be_reached_is_told() {
     });
     let error = setup.refusal("pod/api-0").await;
     assert!(matches!(error.problem, FetchProblem::Tls(_)), "{error:?}");
-    tells(&error, &["UnknownIssuer", "certificate-authority"]);
+    tells(
+        &error,
+        &["invalid peer certificate", "certificate-authority"],
+    );
 }
 
 fn base64_of(text: &str) -> String {

@@ -497,14 +497,14 @@ async fn bridge(
     let (mut sender, mut receiver) = socket.split();
     let inward = tokio::spawn(async move {
         while let Some(Ok(message)) = receiver.next().await {
-            match message {
+            let gone = match message {
                 Message::Binary(bytes) if bytes.first() == Some(&0) => {
-                    if to_pod.write_all(&bytes[1..]).await.is_err() {
-                        break;
-                    }
+                    to_pod.write_all(&bytes[1..]).await.is_err()
                 }
-                Message::Close(_) => break,
-                _ => {}
+                message => message.is_close(),
+            };
+            if gone {
+                break;
             }
         }
     });
