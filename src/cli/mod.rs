@@ -38,7 +38,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let invocation = Invocation::of(arguments.first());
     if invocation == Invocation::Completion {
-        return match output::write_stdout(&completions(arguments)) {
+        return match output::write_stdout(completions(arguments).as_bytes()) {
             Ok(()) => Exit::Clean,
             Err(failure) => failure.report(),
         };

@@ -31,6 +31,7 @@ mod sentences;
 mod settle;
 mod settling;
 mod single;
+mod stacks;
 mod summary;
 mod top;
 
@@ -39,6 +40,9 @@ pub use fleet::{Fleet, FleetMember, PooledGrowth, SharedFinding, diagnose_fleet}
 pub use harmless::NotALeakName;
 pub use model::*;
 pub use settling::Settling;
+pub use stacks::{
+    StackFrame, StackRow, StackSide, Stacks, diagnosis_stacks, diff_stacks, top_stacks,
+};
 pub use top::top;
 
 use crate::growth::{Crowds, History, Point, test_units};

@@ -3,12 +3,13 @@
 //! Knows the layout only; what is shared was decided before.
 
 use super::Layout;
+use super::facts::verdict_word;
 use super::finding::print_finding;
 use super::names::{brief, shorten};
 use super::printer::{Printer, Role, Span};
 use super::rows::cut_diagnosis;
 use super::sanitize::sanitize;
-use super::table::verdict_word;
+use super::table::verdict_role;
 use super::units::{counted, from_to, rate_with_interval};
 use crate::diagnosis::{
     Diagnosis, FindingVerdict, Fleet, FleetMember, PooledGrowth, SharedFinding,
@@ -63,7 +64,7 @@ pub fn fleet_screen(fleet: &Fleet, layout: &Layout) -> Vec<String> {
 }
 
 fn print_top(printer: &mut Printer, fleet: &Fleet) {
-    let (role, word) = verdict_word(fleet.verdict);
+    let (role, word) = (verdict_role(fleet.verdict), verdict_word(fleet.verdict));
     let leaking = fleet
         .members
         .iter()
@@ -131,7 +132,10 @@ fn print_member(printer: &mut Printer, member: &FleetMember) {
         }
         return;
     };
-    let (role, word) = verdict_word(diagnosis.verdict);
+    let (role, word) = (
+        verdict_role(diagnosis.verdict),
+        verdict_word(diagnosis.verdict),
+    );
     let totals = &diagnosis.totals;
     let mut facts = Vec::new();
     if let (Some(first), Some(last)) = (totals.first_bytes, totals.last_bytes) {

@@ -42,6 +42,8 @@ pub enum Event {
     Restarted(Option<String>),
     /// It is gone: its series is closed.
     Ended(String),
+    /// It came later than the others, or took the place of one that ended.
+    Joined,
 }
 
 impl Event {
@@ -52,6 +54,7 @@ impl Event {
             Self::Missed(_) => "missed",
             Self::Restarted(_) => "restarted",
             Self::Ended(_) => "ended",
+            Self::Joined => "joined",
         }
     }
 
@@ -71,6 +74,7 @@ impl Event {
             Self::Restarted(None) => vec!["the process began anew".to_owned()],
             Self::Restarted(Some(reason)) => vec![format!("the process began anew ({reason})")],
             Self::Ended(reason) => vec![format!("{reason}; its series is closed")],
+            Self::Joined => vec!["a process that came later".to_owned()],
         }
     }
 }
@@ -91,11 +95,20 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Adds a process that came later.
+    /// Adds a process that came later; one of the same name takes the place of the one that
+    /// ended, and goes on in its directory. Returns its index.
     ///
     /// # Errors
     /// Its directory cannot be made.
-    pub fn add(&mut self, process: Process) -> Result<(), StoreError> {
+    pub fn add(&mut self, process: Process) -> Result<usize, StoreError> {
+        let has_its_name = |member: &Member| member.name() == process.name();
+        if let Some(index) = self.members.iter().position(has_its_name) {
+            let member = &mut self.members[index];
+            member.process = process;
+            member.end = None;
+            member.total_alloc = None;
+            return Ok(index);
+        }
         let store = Store::open(&self.root, process.name(), process.pod())?;
         self.members.push(Member {
             process,
@@ -105,7 +118,7 @@ impl Recorder {
             end: None,
             total_alloc: None,
         });
-        Ok(())
+        Ok(self.members.len() - 1)
     }
 
     /// Its processes, in the order in which they came.
@@ -145,6 +158,11 @@ impl Member {
     /// As the user knows it; untrusted text, without anything secret.
     pub fn name(&self) -> &str {
         self.process.name()
+    }
+
+    /// The process that it is at present.
+    pub fn process(&self) -> &Process {
+        &self.process
     }
 
     /// Its pod, when it is one.

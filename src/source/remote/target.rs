@@ -145,6 +145,14 @@ impl Target {
 }
 
 impl Target {
+    /// Whether processes may come to be named by it later: pods of a workload do.
+    pub fn may_gain(&self) -> bool {
+        match self {
+            Self::Url(_) | Self::Unix { .. } => false,
+            Self::Kubernetes(object) => !matches!(object.name, ObjectName::Pod(_)),
+        }
+    }
+
     /// Parameters of the URL that heapdrift does not send along: they would change what a
     /// profile is.
     pub fn dropped(&self) -> &[String] {
