@@ -1,20 +1,14 @@
-//! Pods on the command line: `capture`, `watch`, `top` and the kubectl plugin, against a fake API
-//! server.
-#![cfg(all(feature = "kube", unix))]
+//! Pods on the command line: `capture`, `watch`, `top` and the plugin of kubectl.
 
-#[path = "support/cluster/mod.rs"]
-mod cluster;
-mod support;
-
+use crate::cluster::{ApiServer, FakePod, Page, PodServer, Trick, User, pprof_page};
+use crate::support::profiles::Pprof;
+use crate::support::{heapdrift, skipped};
 use assert_cmd::Command;
-use cluster::{ApiServer, FakePod, Page, PodServer, Trick, User, pprof_page};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use support::profiles::Pprof;
-use support::{heapdrift, skipped};
 use tempfile::TempDir;
 
 const TOKEN: &str = "sesame0123456789";
