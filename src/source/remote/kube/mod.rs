@@ -184,7 +184,10 @@ impl Request<'_> {
         let slash = if path.starts_with('/') { "" } else { "/" };
         Endpoint::parse(&format!("http://localhost{slash}{path}")).map_err(|error| {
             let hint = error.hint();
-            Trouble::new(FetchProblem::Cluster(format!("--path: {error}")), hint)
+            Trouble::new(
+                FetchProblem::Cluster(format!("--pprof-path: {error}")),
+                hint,
+            )
         })
     }
 
