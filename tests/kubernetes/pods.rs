@@ -242,6 +242,22 @@ async fn a_pod_may_speak_tls() {
 }
 
 #[tokio::test]
+async fn the_name_on_a_pods_certificate_may_be_another() {
+    let certificates = Certificates::new();
+    let pod = PodServer::start_tls(Arc::new(pprof_page), certificates.server_config());
+    let mut setup = Setup::new();
+    let ca = setup.directory.path().join("ca.pem");
+    std::fs::write(&ca, &certificates.ca).unwrap();
+    setup.server.put(FakePod::api("api-0", pod.port));
+    setup.access.tls.cacert = Some(ca);
+    for (name, fits) in [("127.0.0.1", true), ("api.prod.svc", false)] {
+        setup.options.pod_server_name = Some(name.to_owned());
+        let taken = setup.find_one("pod/api-0").await.take().await;
+        assert_eq!(taken.is_ok(), fits, "{name}: {taken:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_for_the_pod_gets_there() {
     let pod = PodServer::pprof();
     for via in BOTH {

@@ -54,6 +54,9 @@ pub struct ClusterOptions {
     pub via: Via,
     /// The pod serves pprof over TLS.
     pub pod_tls: bool,
+    /// The name on its certificate; else `localhost`. By port-forward alone: the API server
+    /// checks none.
+    pub pod_server_name: Option<String>,
     /// Where pprof is in the pod; else `/debug/pprof/`.
     pub path: Option<String>,
 }

@@ -27,6 +27,7 @@ use super::target::{Endpoint, Object, ObjectName};
 use super::tls::client_config;
 use cluster::Cluster;
 use config::{Surroundings, load};
+use forward::PodTls;
 use k8s_openapi::api::core::v1::Pod;
 use pod::{
     Phase, Wish, choose, choose_port, declared, facts_of, find_container, name_of, phase_of,
@@ -141,12 +142,13 @@ impl Request<'_> {
         pod: &Pod,
         choice: &pod::Choice,
     ) -> Result<Process, Trouble> {
-        let tls = match self.options.pod_tls {
+        let server_name = self.options.pod_server_name.as_deref();
+        let tls = match self.options.pod_tls || server_name.is_some() {
             false => None,
             true => {
                 let config = client_config(&self.access.tls);
                 let wrong = |message| Trouble::new(FetchProblem::Credentials(message), "");
-                Some(Arc::new(config.map_err(wrong)?))
+                Some(PodTls::new(config.map_err(wrong)?, server_name)?)
             }
         };
         let way = PodWay {

@@ -1,6 +1,7 @@
 //! The way to one container: which pod, which port, and how a request gets there.
 
 use super::cluster::Cluster;
+use super::forward::PodTls;
 use super::pod::{Phase, facts_of, phase_of};
 use super::resolve::{get_pod, segment};
 use super::trouble::Trouble;
@@ -14,7 +15,6 @@ use crate::source::remote::target::Endpoint;
 use http::{HeaderMap, header};
 use k8s_openapi::api::core::v1::Pod;
 use reqwest::Url;
-use rustls::ClientConfig;
 use std::sync::Arc;
 
 /// The way to one port of a pod.
@@ -26,7 +26,7 @@ pub(in crate::source::remote) struct PodWay {
     pub(super) port: u16,
     pub(super) via: Via,
     /// The pod serves TLS.
-    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) tls: Option<PodTls>,
     /// Where pprof is, on a host that is never dialled.
     pub(super) endpoint: Endpoint,
     /// A sentence on the ports that the pod declares.
