@@ -202,7 +202,7 @@ Examples:
   heapdrift watch http://localhost:6060
   heapdrift watch http://localhost:6060 --every 10s --until-verdict -o captures
   heapdrift watch -n prod pod/api-0:6060
-  heapdrift watch -n prod -l app=api --for 1h -o report.md
+  heapdrift watch -n prod -l app=api --for 1h -o report.json
 
 Ctrl-C ends the watch and prints the report of what was captured.
 
