@@ -614,14 +614,19 @@ fn pages_are_written_as_markdown() {
     ] {
         assert!(all.contains(heading), "{heading}");
     }
-    // Other commands have none.
-    let captures = captures();
-    refuses(
-        captures.path(),
-        &["top", "leak", "-f", "markdown"],
-        2,
-        &["no Markdown"],
-    );
+}
+
+#[test]
+fn a_page_of_the_catalogue_has_no_stacks() {
+    let dir = files(&[]);
+    for (format, form) in [
+        ("svg", "flame graph"),
+        ("folded", "stacks"),
+        ("html", "HTML"),
+    ] {
+        let form = format!("no {form}");
+        refuses(dir.path(), &["explain", "peak", "-f", format], 2, &[&form]);
+    }
 }
 
 #[test]

@@ -728,3 +728,72 @@ fn a_diff_in_160_columns() {
 fn a_top_list_in_80_columns() {
     insta::assert_snapshot!(top_table(&top(), &at(80)));
 }
+
+#[test]
+fn markdown_says_what_the_table_says() {
+    let text = diagnosis_markdown(&leak(), &SourceLinks::default());
+    for part in [
+        "## heapdrift: LEAK\n",
+        "### 1. LEAK `logger-promise-chain`, +11.4 MiB/h (95 %: 10.2 to 12.6)",
+        "\nsigs.k8s.io/controller-runtime/pkg/log.(*loggerPromise).WithValues ",
+        "`/src/internal/controller/controller.go:240`",
+        "7.3 → 16.4 MiB",
+        "… 134 more sites, 12.3 MiB",
+        "call ctrl.SetLogger in main",
+        "- **gc-headroom**, 29.6 MiB",
+        "70.0 MiB resident",
+        "31 to 38 h",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let opened = text.matches("<details>").count();
+    assert_eq!(opened, text.matches("</details>").count());
+    assert!(opened >= 4);
+    let diff = diff_markdown(&diff());
+    for part in ["+8.0 ±1.9 MiB", "… 12 more sites, +3.4 MiB", "main.load"] {
+        assert!(diff.contains(part), "{part}: {diff}");
+    }
+    let top = top_markdown(&top());
+    assert!(top.contains("16.0 ±2.3 MiB in use") && top.contains("… 3 more functions"));
+}
+
+#[test]
+fn markdown_links_what_is_in_the_repository() {
+    let links = SourceLinks::find(
+        ["/src/internal/controller/controller.go"].into_iter(),
+        |path| path == "internal/controller/controller.go",
+    );
+    let text = diagnosis_markdown(&leak(), &links);
+    let link = "[`internal/controller/controller.go:240`](internal/controller/controller.go#L240)";
+    assert!(text.contains(link), "{text}");
+}
+
+#[test]
+fn markdown_stays_within_64_kb_and_counts_what_it_cuts() {
+    let mut diagnosis = leak();
+    let long = "example.com/".to_owned() + &"x".repeat(1500);
+    diagnosis.findings[0].sites[0].function = long.clone();
+    diagnosis.findings[0].evidence = vec![long.clone(); 40];
+    diagnosis.findings = vec![diagnosis.findings[0].clone(); 300];
+    diagnosis.warnings = vec![long.clone(); 500];
+    diagnosis.inputs = vec![diagnosis.inputs[0].clone(); 20_000];
+    let text = diagnosis_markdown(&diagnosis, &SourceLinks::default());
+    assert!(text.len() <= 64_000, "{}", text.len());
+    assert!(text.len() > 40_000, "{}", text.len());
+    // What is shown and what is counted are all 300 findings.
+    let shown = text.matches("\n### ").count();
+    let left_out = format!("{} more findings", 300 - shown);
+    assert!(
+        text.contains(&left_out),
+        "{shown} shown, not counted: {left_out}"
+    );
+    assert!(text.contains("Inputs (20000)"));
+    let mut wide = diff();
+    wide.rows = vec![wide.rows[0].clone(); 9000];
+    let text = diff_markdown(&wide);
+    assert!(text.len() <= 64_000);
+    let shown = text.matches(".Put\n").count();
+    let counted = 9000 - shown + 12;
+    let told = format!("… {},{:03} more sites", counted / 1000, counted % 1000);
+    assert!(text.contains(&told), "{shown} shown, not told: {told}");
+}

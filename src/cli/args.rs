@@ -68,7 +68,10 @@ pub(super) struct General {
     /// Form of the output [default: table].
     #[arg(short, long, global = true, value_enum)]
     pub(super) format: Option<Format>,
-    /// Write to FILE instead of standard output; .json, .md and .txt choose the format. May be repeated. Of capture and watch: the directory of the snapshots.
+    /// Write to FILE instead of standard output. May be repeated.
+    ///
+    /// The ending chooses the format: .txt, .json, .md, .html, .svg, .folded, .pb.gz or .pb. Of
+    /// capture and watch: the directory of the snapshots.
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(super) output: Vec<PathBuf>,
     /// When to use colours; NO_COLOR is respected.
@@ -80,6 +83,9 @@ pub(super) struct General {
         value_name = "WHEN"
     )]
     pub(super) color: Color,
+    /// The repository's root: files that are found there are linked in Markdown and HTML.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) source_root: Option<PathBuf>,
     /// Columns to fill [default: those of the terminal, at most 160; else 80].
     #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(60..=1000))]
     pub(super) width: Option<u16>,
@@ -157,6 +163,7 @@ pub(super) struct DiagnoseArgs {
 
 /// What a judgement needs to know besides the profiles.
 #[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Judgement")]
 pub(super) struct Judging {
     /// A module that is the application (else told by source paths). May be repeated.
     #[arg(long, value_name = "MODULE")]
@@ -202,7 +209,7 @@ Examples:
   heapdrift watch http://localhost:6060
   heapdrift watch http://localhost:6060 --every 10s --until-verdict -o captures
   heapdrift watch -n prod pod/api-0:6060
-  heapdrift watch -n prod -l app=api --for 1h -o report.json
+  heapdrift watch -n prod -l app=api --for 1h -o report.md
 
 Ctrl-C ends the watch and prints the report of what was captured.
 
@@ -221,6 +228,9 @@ pub(super) struct WatchArgs {
     /// End when the verdict is settled: the same from three snapshots in a row.
     #[arg(long, help_heading = "When")]
     pub(super) until_verdict: bool,
+    /// With --until-verdict: go on until a leak of this size per hour would have been seen.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "until_verdict", help_heading = "When")]
+    pub(super) smallest: Option<u64>,
     #[command(flatten)]
     pub(super) judging: Judging,
     #[command(flatten)]
@@ -341,8 +351,16 @@ pub(super) enum Format {
     Table,
     /// For programs; a JSON Schema is in the repository.
     Json,
-    /// For wikis and tickets (explain).
+    /// For comments, tickets and wikis: at most 64 kB.
     Markdown,
+    /// One page for a browser, all in one file.
+    Html,
+    /// A flame graph.
+    Svg,
+    /// Stacks as lines, for flame graph tools.
+    Folded,
+    /// A profile for go tool pprof: what grew, or what is in use.
+    Pprof,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

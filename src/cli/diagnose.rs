@@ -7,10 +7,13 @@ use super::failure::Failure;
 use super::fetching::Connector;
 use super::inputs::{read_catalogue, refuse_nothing};
 use super::judgement::{Judgement, judge_member};
-use super::output::{Report, print};
-use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose, diagnose_fleet};
-use crate::report::{Layout, cut_diagnosis, diagnosis_table, to_json};
+use super::output::{Paper, Report, print, print_with_stacks};
+use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose, diagnose_fleet, diagnosis_stacks};
+use crate::report::{Layout, cut_diagnosis, diagnosis_markdown, diagnosis_table, to_json};
 use crate::source::{Source, list_targets, load_series};
+
+/// Sites of a finding in Markdown when the user does not say.
+const MARKDOWN_ROWS: usize = 30;
 
 pub(super) fn run(args: &DiagnoseArgs, general: &General) -> Result<Exit, Failure> {
     let mut sources = Source::parse_all(&args.sources)?;
@@ -21,20 +24,21 @@ pub(super) fn run(args: &DiagnoseArgs, general: &General) -> Result<Exit, Failur
     let loading = args.reading.options();
     let options = args.judging.options();
     let members = members_of(&sources);
-    let judgement = match members.is_empty() {
-        true => {
-            let series = load_series(&sources, &loading)?;
-            refuse_nothing(&series)?;
-            Judgement::One(Box::new(diagnose(&series, &catalogue, &options)?))
-        }
-        false => {
-            let judge =
-                |(name, source)| judge_member(name, &source, &catalogue, &options, &loading);
-            let members = members.into_iter().map(judge).collect();
-            Judgement::Several(Box::new(diagnose_fleet(members)))
-        }
-    };
-    let is_found = judgement.has(args.failing.fail_on.threshold());
+    let threshold = args.failing.fail_on.threshold();
+    if members.is_empty() {
+        let series = load_series(&sources, &loading)?;
+        refuse_nothing(&series)?;
+        let diagnosis = diagnose(&series, &catalogue, &options)?;
+        let judgement = Judgement::One(Box::new(diagnosis));
+        let is_found = judgement.has(threshold);
+        let stacks = || diagnosis_stacks(&series, &options);
+        print_with_stacks(judgement, &stacks, args.rows.rows, general)?;
+        return Ok(Exit::from_found(is_found, args.failing.exit_zero));
+    }
+    let judge = |(name, source)| judge_member(name, &source, &catalogue, &options, &loading);
+    let members = members.into_iter().map(judge).collect();
+    let judgement = Judgement::Several(Box::new(diagnose_fleet(members)));
+    let is_found = judgement.has(threshold);
     print(judgement, args.rows.rows, general)?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
 }
@@ -79,5 +83,18 @@ impl Report for Diagnosis {
     fn json(mut self, rows: usize) -> serde_json::Result<String> {
         cut_diagnosis(&mut self, rows);
         to_json(&self)
+    }
+
+    fn markdown_with(mut self, paper: &Paper) -> Option<String> {
+        cut_diagnosis(&mut self, paper.rows_or(MARKDOWN_ROWS));
+        Some(diagnosis_markdown(&self, &paper.links))
+    }
+
+    fn source_files(&self) -> Vec<&str> {
+        let sites = self.findings.iter().flat_map(|finding| &finding.sites);
+        let culprits = self.findings.iter().filter_map(|f| f.culprit.as_ref());
+        let files = sites.map(|site| &site.file);
+        let files = files.chain(culprits.map(|culprit| &culprit.file));
+        files.flatten().map(String::as_str).collect()
     }
 }

@@ -4,10 +4,13 @@ use super::args::{DiffArgs, FailOn, General};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::fetching::Connector;
-use super::output::{Report, print};
-use crate::diagnosis::{Diff, RowVerdict, diff};
-use crate::report::{Layout, cut_diff, diff_table, to_json};
+use super::output::{Paper, Report, print_with_stacks};
+use crate::diagnosis::{Diff, RowVerdict, diff, diff_stacks};
+use crate::report::{Layout, cut_diff, diff_markdown, diff_table, to_json};
 use crate::source::{Source, load_pair};
+
+/// Rows in Markdown when the user does not say.
+const MARKDOWN_ROWS: usize = 30;
 
 pub(super) fn run(args: &DiffArgs, general: &General) -> Result<Exit, Failure> {
     let sources = Source::parse_all(&[&args.before, &args.after])?;
@@ -21,7 +24,7 @@ pub(super) fn run(args: &DiffArgs, general: &General) -> Result<Exit, Failure> {
     // Two snapshots never make a leak.
     let is_found = args.failing.fail_on != FailOn::Leak
         && diff.rows.iter().any(|row| row.verdict == RowVerdict::Grew);
-    print(diff, args.rows.rows, general)?;
+    print_with_stacks(diff, &|| diff_stacks(&series), args.rows.rows, general)?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
 }
 
@@ -34,5 +37,15 @@ impl Report for Diff {
     fn json(mut self, rows: usize) -> serde_json::Result<String> {
         cut_diff(&mut self, rows);
         to_json(&self)
+    }
+
+    fn markdown_with(mut self, paper: &Paper) -> Option<String> {
+        cut_diff(&mut self, paper.rows_or(MARKDOWN_ROWS));
+        Some(diff_markdown(&self))
+    }
+
+    fn source_files(&self) -> Vec<&str> {
+        let files = self.rows.iter().map(|row| &row.file);
+        files.flatten().map(String::as_str).collect()
     }
 }

@@ -7,7 +7,8 @@ use super::duration::parse_duration;
 use super::exit::Exit;
 use super::failure::Failure;
 use crate::source::remote::{
-    Access, Basic, ClusterOptions, Object, Process, Target, TlsFiles, Via, connect, parse_header,
+    Access, Basic, ClusterOptions, FetchError, Object, Process, Target, TlsFiles, Via, connect,
+    parse_header, reconnect,
 };
 use crate::source::{Fetched, Source};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -233,6 +234,16 @@ impl Connector {
         }
         let metrics = self.metrics.as_deref();
         Ok(connect(target, &self.access, metrics, &self.cluster).await?)
+    }
+
+    /// The processes of a target that are not among the known ones.
+    pub(super) async fn reconnect(
+        &self,
+        target: &Target,
+        known: &[&Process],
+    ) -> Result<Vec<Process>, FetchError> {
+        let metrics = self.metrics.as_deref();
+        reconnect(target, &self.access, metrics, &self.cluster, known).await
     }
 
     /// Takes a snapshot of everything among the sources that runs, each of which must be one

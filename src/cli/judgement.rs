@@ -2,8 +2,10 @@
 
 use super::failure::Failure;
 use super::inputs::refuse_nothing;
-use super::output::Report;
-use crate::diagnosis::{DiagnoseOptions, Diagnosis, FindingVerdict, Fleet, FleetMember, diagnose};
+use super::output::{Paper, Report};
+use crate::diagnosis::{
+    DiagnoseOptions, Diagnosis, FindingVerdict, Fleet, FleetMember, Stacks, diagnose,
+};
 use crate::pattern::Catalogue;
 use crate::report::{Layout, cut_fleet, fleet_table, to_json};
 use crate::source::{LoadOptions, Source, load_series};
@@ -65,6 +67,24 @@ impl Report for Judgement {
                 to_json(&*fleet)
             }
         }
+    }
+
+    fn markdown_with(self, paper: &Paper) -> Option<String> {
+        match self {
+            Self::One(diagnosis) => diagnosis.markdown_with(paper),
+            Self::Several(_) => None,
+        }
+    }
+
+    fn html(self, paper: &Paper, stacks: &Stacks) -> Option<String> {
+        match self {
+            Self::One(diagnosis) => diagnosis.html(paper, stacks),
+            Self::Several(_) => None,
+        }
+    }
+
+    fn source_files(&self) -> Vec<&str> {
+        self.diagnoses().flat_map(Diagnosis::source_files).collect()
     }
 }
 

@@ -3,9 +3,10 @@
 use super::args::{Color, Format, General};
 use super::exit::Exit;
 use super::failure::Failure;
-use crate::report::Layout;
+use crate::diagnosis::{NotComparable, Stacks};
+use crate::report::{Layout, SourceLinks, folded, pprof, pprof_gz, svg};
 use anstream::{AutoStream, ColorChoice};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 const DEFAULT_WIDTH: usize = 80;
@@ -27,7 +28,44 @@ pub(super) trait Report: Clone {
     fn markdown(self) -> Option<String> {
         None
     }
+
+    /// The same with what is known of the sources, and as many rows as asked for.
+    fn markdown_with(self, _paper: &Paper) -> Option<String> {
+        self.markdown()
+    }
+
+    /// For a browser, where the report has that form.
+    fn html(self, _paper: &Paper, _stacks: &Stacks) -> Option<String> {
+        None
+    }
+
+    /// Source files that the report names.
+    fn source_files(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
+
+/// What a report for people is made with, beside the result.
+pub(super) struct Paper {
+    /// Rows of a table as the user wants them; 0 for all.
+    pub(super) rows: Option<usize>,
+    /// Where sources are.
+    pub(super) links: SourceLinks,
+}
+
+impl Paper {
+    /// The rows to keep of a table.
+    pub(super) fn rows_or(&self, default: usize) -> usize {
+        all_for_zero(self.rows.unwrap_or(default))
+    }
+}
+
+fn all_for_zero(rows: usize) -> usize {
+    if rows == 0 { usize::MAX } else { rows }
+}
+
+/// Works stacks out; asked only for the forms that show them.
+pub(super) type GatherStacks<'a> = &'a dyn Fn() -> Result<Stacks, NotComparable>;
 
 /// Prints a report wherever the user wants it.
 pub(super) fn print(
@@ -35,10 +73,37 @@ pub(super) fn print(
     rows: Option<usize>,
     general: &General,
 ) -> Result<(), Failure> {
+    print_all(report, None, rows, general)
+}
+
+/// Prints a report that has stacks behind it.
+pub(super) fn print_with_stacks(
+    report: impl Report,
+    stacks: GatherStacks,
+    rows: Option<usize>,
+    general: &General,
+) -> Result<(), Failure> {
+    print_all(report, Some(stacks), rows, general)
+}
+
+fn print_all(
+    report: impl Report,
+    stacks: Option<GatherStacks>,
+    rows: Option<usize>,
+    general: &General,
+) -> Result<(), Failure> {
+    let printing = Printing {
+        stacks,
+        paper: Paper {
+            rows,
+            links: find_sources(&report, general.source_root.as_deref()),
+        },
+    };
     for path in &general.output {
         let format = format_of(path).or(general.format).unwrap_or(Format::Table);
-        let text = render(report.clone(), format, rows, &file_layout(general))?;
-        std::fs::write(path, text).map_err(|error| {
+        let is_raw = path.extension().is_some_and(|end| end == "pb");
+        let bytes = printing.render(report.clone(), format, &file_layout(general), is_raw)?;
+        std::fs::write(path, bytes).map_err(|error| {
             Failure::new(
                 Exit::Usage,
                 format!("{}: {error}", path.display()),
@@ -50,39 +115,97 @@ pub(super) fn print(
         return Ok(());
     }
     let format = general.format.unwrap_or(Format::Table);
-    write_stdout(&render(report, format, rows, &terminal_layout(general))?)
+    if format == Format::Pprof && std::io::stdout().is_terminal() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "a pprof profile is no text for a terminal",
+            "use -o FILE.pb.gz",
+        ));
+    }
+    write_stdout(&printing.render(report, format, &terminal_layout(general), false)?)
 }
 
-fn render(
-    report: impl Report,
-    format: Format,
-    rows: Option<usize>,
-    layout: &Layout,
-) -> Result<String, Failure> {
-    let all_for_zero = |rows: usize| if rows == 0 { usize::MAX } else { rows };
-    match format {
-        Format::Table => Ok(report.table(layout, all_for_zero(rows.unwrap_or(DEFAULT_ROWS)))),
-        Format::Json => report
-            .json(all_for_zero(rows.unwrap_or(0)))
-            .map_err(|error| {
+struct Printing<'a> {
+    stacks: Option<GatherStacks<'a>>,
+    paper: Paper,
+}
+
+impl Printing<'_> {
+    fn render(
+        &self,
+        report: impl Report,
+        format: Format,
+        layout: &Layout,
+        is_raw: bool,
+    ) -> Result<Vec<u8>, Failure> {
+        let paper = &self.paper;
+        let text = match format {
+            Format::Table => report.table(layout, paper.rows_or(DEFAULT_ROWS)),
+            Format::Json => report.json(paper.rows_or(0)).map_err(|error| {
                 let message = format!("the result cannot be written as JSON: {error}");
                 Failure::new(Exit::Usage, message, "")
-            }),
-        Format::Markdown => report.markdown().ok_or_else(|| {
-            let message = "this command has no Markdown yet";
-            Failure::new(Exit::Usage, message, "use -f table or -f json")
-        }),
+            })?,
+            Format::Markdown => report
+                .markdown_with(paper)
+                .ok_or_else(|| missing("Markdown"))?,
+            Format::Html => report
+                .html(paper, &self.stacks("HTML")?)
+                .ok_or_else(|| missing("HTML"))?,
+            Format::Folded => folded(&self.stacks("stacks")?),
+            Format::Svg => svg(&self.stacks("flame graph")?).map_err(|error| {
+                let message = format!("the flame graph cannot be drawn: {error}");
+                Failure::new(Exit::Usage, message, "use -f folded and another tool")
+            })?,
+            Format::Pprof => {
+                let stacks = self.stacks("stacks")?;
+                return Ok(match is_raw {
+                    true => pprof(&stacks),
+                    false => pprof_gz(&stacks),
+                });
+            }
+        };
+        Ok(text.into_bytes())
     }
+
+    fn stacks(&self, form: &str) -> Result<Stacks, Failure> {
+        let gather = self.stacks.ok_or_else(|| missing(form))?;
+        Ok(gather()?)
+    }
+}
+
+fn missing(form: &str) -> Failure {
+    let message = format!("this command has no {form}");
+    Failure::new(Exit::Usage, message, "use -f table or -f json")
+}
+
+/// Looks for the report's source files below the repository's root.
+fn find_sources(report: &impl Report, root: Option<&Path>) -> SourceLinks {
+    let Some(root) = root else {
+        return SourceLinks::default();
+    };
+    SourceLinks::find(report.source_files().into_iter(), |end| {
+        root.join(end).is_file()
+    })
 }
 
 /// The format that a file name asks for.
 pub(super) fn format_of(path: &Path) -> Option<Format> {
-    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "json" => Some(Format::Json),
-        "md" => Some(Format::Markdown),
-        "txt" => Some(Format::Table),
-        _ => None,
-    }
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    const ENDINGS: &[(&str, Format)] = &[
+        (".json", Format::Json),
+        (".md", Format::Markdown),
+        (".txt", Format::Table),
+        (".html", Format::Html),
+        (".htm", Format::Html),
+        (".svg", Format::Svg),
+        (".folded", Format::Folded),
+        (".pb.gz", Format::Pprof),
+        (".pb", Format::Pprof),
+    ];
+    let mut endings = ENDINGS.iter();
+    endings
+        .find(|(ending, _)| name.ends_with(ending))
+        .map(|(_, format)| *format)
 }
 
 pub(super) fn terminal_layout(general: &General) -> Layout {
@@ -115,13 +238,10 @@ fn file_layout(general: &General) -> Layout {
 }
 
 /// Writes data; a reader that went away is not an error.
-pub(super) fn write_stdout(text: &str) -> Result<(), Failure> {
+pub(super) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     // The report has decided on colours; the stream only translates them for old consoles.
     let mut stdout = AutoStream::new(std::io::stdout().lock(), ColorChoice::Always);
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::new(

@@ -5,6 +5,9 @@ use super::failure::Failure;
 use super::fetching::Connector;
 use crate::source::remote::{Event, Member, Process, Recorder, StoreError, Target};
 
+/// Rounds from one look for new pods to the next, while none ends.
+const ROUNDS_A_LOOK: usize = 10;
+
 /// A recording that goes on.
 pub(super) struct Recording {
     recorder: Recorder,
@@ -23,10 +26,36 @@ impl Recording {
         }
     }
 
-    /// Takes a snapshot of each process that runs.
+    /// Takes a snapshot of each process that runs, those included that came since.
     pub(super) async fn round(&mut self) -> Result<Vec<(usize, Event)>, StoreError> {
-        let events = self.recorder.round().await?;
+        let mut events = self.add_newcomers().await?;
+        events.extend(self.recorder.round().await?);
         self.rounds += 1;
+        Ok(events)
+    }
+
+    /// Looks for pods that took the place of others, or came besides them.
+    async fn add_newcomers(&mut self) -> Result<Vec<(usize, Event)>, StoreError> {
+        let has_ended = self.members().iter().any(|member| member.end().is_some());
+        let is_due = self.rounds > 0 && (has_ended || self.rounds.is_multiple_of(ROUNDS_A_LOOK));
+        if !is_due {
+            return Ok(Vec::new());
+        }
+        let mut newcomers = Vec::new();
+        for target in self.targets.iter().filter(|target| target.may_gain()) {
+            let known: Vec<&Process> = self.members().iter().map(Member::process).collect();
+            // No pod at the moment is no error of the watch: those that end are said.
+            newcomers.extend(
+                self.connector
+                    .reconnect(target, &known)
+                    .await
+                    .unwrap_or_default(),
+            );
+        }
+        let mut events = Vec::new();
+        for process in newcomers {
+            events.push((self.recorder.add(process)?, Event::Joined));
+        }
         Ok(events)
     }
 
@@ -64,8 +93,9 @@ impl Recording {
         self.members().len() > 1
     }
 
+    /// Whether nothing runs any more, and nothing will.
     pub(super) fn is_over(&self) -> bool {
-        self.recorder.is_over()
+        self.recorder.is_over() && !self.targets.iter().any(Target::may_gain)
     }
 
     pub(super) fn rounds(&self) -> usize {

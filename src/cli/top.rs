@@ -5,10 +5,13 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::fetching::Connector;
 use super::inputs::refuse_nothing;
-use super::output::{Report, print};
-use crate::diagnosis::{Top, top};
-use crate::report::{Layout, cut_top, to_json, top_table};
+use super::output::{Paper, Report, print_with_stacks};
+use crate::diagnosis::{Top, top, top_stacks};
+use crate::report::{Layout, cut_top, to_json, top_markdown, top_table};
 use crate::source::{Source, load_series};
+
+/// Rows in Markdown when the user does not say.
+const MARKDOWN_ROWS: usize = 30;
 
 pub(super) fn run(args: &TopArgs, general: &General) -> Result<Exit, Failure> {
     let source = Source::parse(&args.source)?;
@@ -16,7 +19,8 @@ pub(super) fn run(args: &TopArgs, general: &General) -> Result<Exit, Failure> {
     let source = connector.fetch_each(vec![source])?;
     let series = load_series(&source, &args.reading.options())?;
     refuse_nothing(&series)?;
-    print(top(&series)?, args.rows.rows, general)?;
+    let stacks = || top_stacks(&series);
+    print_with_stacks(top(&series)?, &stacks, args.rows.rows, general)?;
     Ok(Exit::Clean)
 }
 
@@ -29,5 +33,10 @@ impl Report for Top {
     fn json(mut self, rows: usize) -> serde_json::Result<String> {
         cut_top(&mut self, rows);
         to_json(&self)
+    }
+
+    fn markdown_with(mut self, paper: &Paper) -> Option<String> {
+        cut_top(&mut self, paper.rows_or(MARKDOWN_ROWS));
+        Some(top_markdown(&self))
     }
 }

@@ -5,16 +5,17 @@ use super::config::Config;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::fetching::{Connector, parse_targets, runtime};
-use super::inputs::read_catalogue;
+use super::inputs::{read_catalogue, refuse_nothing};
 use super::judgement::{Judgement, judge_member};
-use super::output::{format_of, print};
+use super::output::{format_of, print, print_with_stacks};
 use super::recording::{Recording, connect_all, interrupted};
 use super::schedule::Schedule;
-use super::settling::Settling;
 use super::watch_view::{View, ViewState};
-use crate::diagnosis::{DiagnoseOptions, FleetMember, diagnose, diagnose_fleet};
+use crate::diagnosis::{
+    DiagnoseOptions, FleetMember, Settling, diagnose, diagnose_fleet, diagnosis_stacks,
+};
 use crate::pattern::Catalogue;
-use crate::source::remote::{Event, Recorder};
+use crate::source::remote::{Event, Member, Recorder};
 use crate::source::{LoadOptions, Source, load_series};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ const REDRAW: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> {
     let (store, reports) = split_outputs(&general.output)?;
-    refuse_reports(&reports, general)?;
+    refuse_reports(&reports)?;
     let catalogue = read_catalogue(args.judging.patterns.as_deref(), &Config::find()?)?;
     let targets = parse_targets(&args.targets, &args.cluster)?;
     let connector = Connector::new(&args.fetching, &args.cluster, args.bounds.max_size)?;
@@ -48,22 +49,20 @@ pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> 
         loading: args.bounds.options(),
         names_files: store.is_some(),
     };
+    let runtime = runtime()?;
+    let processes = runtime.block_on(connect_all(&connector, &targets))?;
+    let recorder = Recorder::new(root, processes)?;
+    let mut recording = Recording::new(recorder, connector, targets);
     let mut judgement = None;
-    let watched = runtime()?.block_on(async {
-        let processes = connect_all(&connector, &targets).await?;
-        let recorder = Recorder::new(root, processes)?;
-        let mut recording = Recording::new(recorder, connector, targets);
-        let view = View::new(general);
-        watch(
-            &mut recording,
-            &mut schedule,
-            &judge,
-            view,
-            args.until_verdict,
-            &mut judgement,
-        )
-        .await
-    });
+    let watched = runtime.block_on(watch(
+        &mut recording,
+        &mut schedule,
+        &judge,
+        View::new(general),
+        Settling::new(args.smallest.map(|bytes| bytes as f64)),
+        args.until_verdict,
+        &mut judgement,
+    ));
     // Whatever ended it: what was seen until then is worth a report.
     let Some(judgement) = judgement else {
         return watched.map(|()| Exit::Interrupted);
@@ -79,25 +78,21 @@ pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> 
     match general.format {
         // The lines before it were objects, and so is the report.
         Some(Format::Json) if general.output.is_empty() => View::last_line(judgement, &general)?,
-        _ => print(judgement, args.rows.rows, &general)?,
+        _ => match judge.only_source(&recording) {
+            Some(source) => {
+                let series = load_series(&[source], &judge.loading)?;
+                let stacks = || diagnosis_stacks(&series, &judge.options);
+                print_with_stacks(judgement, &stacks, args.rows.rows, &general)?;
+            }
+            None => print(judgement, args.rows.rows, &general)?,
+        },
     }
     watched?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
 }
 
 /// Refuses reports that could not be written after hours of watching.
-fn refuse_reports(reports: &[PathBuf], general: &General) -> Result<(), Failure> {
-    let mut formats = reports.iter().map(|path| format_of(path));
-    if formats.any(|format| format == Some(Format::Markdown))
-        || general.format == Some(Format::Markdown)
-    {
-        let message = "this command has no Markdown yet";
-        return Err(Failure::new(
-            Exit::Usage,
-            message,
-            "use -f table or -f json, or -o with .txt or .json",
-        ));
-    }
+fn refuse_reports(reports: &[PathBuf]) -> Result<(), Failure> {
     for path in reports {
         let parent = path.parent().filter(|parent| *parent != Path::new(""));
         if parent.is_some_and(|parent| !parent.is_dir()) {
@@ -138,11 +133,11 @@ async fn watch(
     schedule: &mut Schedule,
     judge: &Judge<'_>,
     view: View,
+    mut settling: Settling,
     until_verdict: bool,
     judgement: &mut Option<Judgement>,
 ) -> Result<(), Failure> {
     let mut interrupt = std::pin::pin!(interrupted());
-    let mut settling = Settling::default();
     let mut state = ViewState::new(recording);
     loop {
         state.next = None;
@@ -196,33 +191,44 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn judge(&self, recording: &Recording) -> Result<Judgement, Failure> {
-        let mut members = Vec::new();
-        for member in recording.members() {
-            let directory = member.directory().to_owned();
-            let source = match self.names_files {
-                true => Source::Directory(directory),
-                false => Source::Stored {
-                    directory,
-                    shown_as: member.name().to_owned(),
-                },
-            };
-            members.push((member.name().to_owned(), source));
-        }
-        if let [(_, source)] = members.as_slice() {
-            let series = load_series(std::slice::from_ref(source), &self.loading)?;
-            super::inputs::refuse_nothing(&series)?;
+        if let Some(source) = self.only_source(recording) {
+            let series = load_series(&[source], &self.loading)?;
+            refuse_nothing(&series)?;
             let diagnosis = diagnose(&series, self.catalogue, &self.options)?;
             return Ok(Judgement::One(Box::new(diagnosis)));
         }
-        let members = members
-            .into_iter()
-            .map(|(name, source)| self.judge_member(name, &source));
-        Ok(Judgement::Several(Box::new(diagnose_fleet(
-            members.collect(),
-        ))))
+        let members = recording.members().iter().map(|member| {
+            let name = member.name().to_owned();
+            if let (0, Some(trouble)) = (member.snapshots(), member.trouble()) {
+                return FleetMember {
+                    name,
+                    diagnosis: None,
+                    problem: Some(format!("no snapshot: {trouble}")),
+                };
+            }
+            let source = self.source_of(member);
+            judge_member(name, &source, self.catalogue, &self.options, &self.loading)
+        });
+        let fleet = diagnose_fleet(members.collect());
+        Ok(Judgement::Several(Box::new(fleet)))
     }
 
-    fn judge_member(&self, name: String, source: &Source) -> FleetMember {
-        judge_member(name, source, self.catalogue, &self.options, &self.loading)
+    /// The snapshots of the only process, if it is one.
+    fn only_source(&self, recording: &Recording) -> Option<Source> {
+        match recording.members() {
+            [only] => Some(self.source_of(only)),
+            _ => None,
+        }
+    }
+
+    fn source_of(&self, member: &Member) -> Source {
+        let directory = member.directory().to_owned();
+        match self.names_files {
+            true => Source::Directory(directory),
+            false => Source::Stored {
+                directory,
+                shown_as: member.name().to_owned(),
+            },
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::judgement::Judgement;
 use super::output::{Report, terminal_layout, write_stdout};
 use super::recording::Recording;
 use super::screen::Screen;
-use super::settling::Settling;
+use crate::diagnosis::Settling;
 use crate::report::{Layout, Live, fleet_screen, live_line, live_screen};
 use crate::source::remote::Event;
 use serde_json::json;
@@ -185,14 +185,12 @@ impl View {
         };
         let text = judgement.json(usize::MAX).map_err(wrong)?;
         let report: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
-        write_stdout(&format!(
-            "{}\n",
-            json!({"event": "report", "report": report})
-        ))
+        let line = format!("{}\n", json!({"event": "report", "report": report}));
+        write_stdout(line.as_bytes())
     }
 }
 
 fn print_object(object: &serde_json::Value) {
     // A reader that went away is told by the report, if it still matters then.
-    let _ = write_stdout(&format!("{object}\n"));
+    let _ = write_stdout(format!("{object}\n").as_bytes());
 }

@@ -25,57 +25,19 @@ use std::collections::BTreeMap;
 /// # Errors
 /// Fewer than two heap profiles, or two of one build that are not of one process.
 pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
-    let with_heap: Vec<usize> = (0..series.snapshots.len())
-        .filter(|&index| series.snapshots[index].heap.is_some())
-        .collect();
-    let [first, second] = with_heap.as_slice() else {
-        return Err(NotComparable::TooFew {
-            needed: 2,
-            found: with_heap.len(),
-        });
-    };
-    let (before, after) = (&series.snapshots[*first], &series.snapshots[*second]);
-    let cause = differs(&series.symbols, before, after);
-    let is_both = |run: &&Run| run.snapshots.contains(first) && run.snapshots.contains(second);
-    let run = match (series.runs.iter().find(is_both), cause) {
-        (Some(run), _) => run.clone(),
-        (None, Some(cause)) if cause.is_other_build() => Run {
-            snapshots: vec![*first, *second],
-            is_one_process: false,
-        },
-        _ => return Err(strangers(series, *first, *second)),
-    };
-    let is_one_process = matches!(cause, None | Some(OtherProcess::RateChanged { .. }));
-    let matched = match is_one_process {
-        true => None,
-        false => {
-            let sites = SiteIndex::new(&series.symbols, &Classifier::default());
-            matched(series, &sites, *first, *second)
-        }
-    };
-    let (identity, comparison) = matched.unzip();
-    if let Some(identity) = identity.as_ref().filter(|_| !series.runs.contains(&run)) {
-        refuse_other_program(identity, [before, after])?;
-    }
-    let heaps = [before, after].map(|snapshot| snapshot.heap.as_ref());
+    let Pair {
+        snapshots,
+        run,
+        cause,
+        identity,
+        comparable,
+    } = line_up(series)?;
+    let [before, after] = snapshots.map(|index| &series.snapshots[index]);
     let Comparable {
         columns,
         symbols,
         moved,
-    } = match (heaps, &comparison) {
-        ([Some(one), Some(other)], Some(comparison)) => {
-            comparable_pair(series, [one, other], comparison)
-        }
-        _ => Comparable {
-            columns: heaps
-                .into_iter()
-                .flatten()
-                .map(|heap| Cow::Borrowed(&heap.columns))
-                .collect(),
-            symbols: Cow::Borrowed(&series.symbols),
-            moved: HashMap::new(),
-        },
-    };
+    } = comparable;
     let history = History::new(&points(series, &run, &columns), run.is_one_process);
     let keyed = group_by_leaf(&history, &symbols);
     let (evidence, mut rows): (Vec<Option<Evidence>>, Vec<DiffRow>) = keyed
@@ -122,6 +84,77 @@ pub fn diff(series: &Series) -> Result<Diff, NotComparable> {
         unshown: Unshown::default(),
         identity,
         warnings: warnings(series, &run, cause),
+    })
+}
+
+/// Two heaps under keys that mean the same in both.
+pub(super) struct Pair<'a> {
+    /// Indices into the series.
+    pub snapshots: [usize; 2],
+    run: Run,
+    cause: Option<OtherProcess>,
+    identity: Option<Identity>,
+    pub comparable: Comparable<'a>,
+}
+
+/// Finds the two heap profiles of a series, and lines them up.
+///
+/// # Errors
+/// As [`diff`].
+pub(super) fn line_up(series: &Series) -> Result<Pair<'_>, NotComparable> {
+    let with_heap: Vec<usize> = (0..series.snapshots.len())
+        .filter(|&index| series.snapshots[index].heap.is_some())
+        .collect();
+    let [first, second] = with_heap.as_slice() else {
+        return Err(NotComparable::TooFew {
+            needed: 2,
+            found: with_heap.len(),
+        });
+    };
+    let (before, after) = (&series.snapshots[*first], &series.snapshots[*second]);
+    let cause = differs(&series.symbols, before, after);
+    let is_both = |run: &&Run| run.snapshots.contains(first) && run.snapshots.contains(second);
+    let run = match (series.runs.iter().find(is_both), cause) {
+        (Some(run), _) => run.clone(),
+        (None, Some(cause)) if cause.is_other_build() => Run {
+            snapshots: vec![*first, *second],
+            is_one_process: false,
+        },
+        _ => return Err(strangers(series, *first, *second)),
+    };
+    let is_one_process = matches!(cause, None | Some(OtherProcess::RateChanged { .. }));
+    let matched = match is_one_process {
+        true => None,
+        false => {
+            let sites = SiteIndex::new(&series.symbols, &Classifier::default());
+            matched(series, &sites, *first, *second)
+        }
+    };
+    let (identity, comparison) = matched.unzip();
+    if let Some(identity) = identity.as_ref().filter(|_| !series.runs.contains(&run)) {
+        refuse_other_program(identity, [before, after])?;
+    }
+    let heaps = [before, after].map(|snapshot| snapshot.heap.as_ref());
+    let comparable = match (heaps, &comparison) {
+        ([Some(one), Some(other)], Some(comparison)) => {
+            comparable_pair(series, [one, other], comparison)
+        }
+        _ => Comparable {
+            columns: heaps
+                .into_iter()
+                .flatten()
+                .map(|heap| Cow::Borrowed(&heap.columns))
+                .collect(),
+            symbols: Cow::Borrowed(&series.symbols),
+            moved: HashMap::new(),
+        },
+    };
+    Ok(Pair {
+        snapshots: [*first, *second],
+        run,
+        cause,
+        identity,
+        comparable,
     })
 }
 

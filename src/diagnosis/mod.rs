@@ -29,7 +29,9 @@ mod replaced;
 mod restarts;
 mod sentences;
 mod settle;
+mod settling;
 mod single;
+mod stacks;
 mod summary;
 mod top;
 
@@ -37,6 +39,10 @@ pub use diff::diff;
 pub use fleet::{Fleet, FleetMember, PooledGrowth, SharedFinding, diagnose_fleet};
 pub use harmless::NotALeakName;
 pub use model::*;
+pub use settling::Settling;
+pub use stacks::{
+    StackFrame, StackRow, StackSide, Stacks, diagnosis_stacks, diff_stacks, top_stacks,
+};
 pub use top::top;
 
 use crate::growth::{Crowds, History, Point, test_units};

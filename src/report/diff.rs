@@ -14,20 +14,48 @@ const LABEL: usize = 12;
 /// Lays a diff out for a terminal.
 pub fn diff_table(diff: &Diff, layout: &Layout) -> String {
     let mut printer = Printer::new(layout);
-    print_side(&mut printer, "before", &diff.before);
-    print_side(&mut printer, "after", &diff.after);
-    printer.labelled(0, LABEL, "change", &total(diff));
+    for (label, text) in diff_facts(diff) {
+        printer.labelled(0, LABEL, label, &text);
+    }
+    printer.gap();
+    print_rows(&mut printer, diff);
+    if !diff.warnings.is_empty() {
+        printer.gap();
+    }
+    for warning in &diff.warnings {
+        printer.labelled(0, LABEL, "warning", warning);
+    }
+    printer.finish()
+}
+
+/// What is compared, and how well, each with its label.
+pub(super) fn diff_facts(diff: &Diff) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("before", side(&diff.before)),
+        ("after", side(&diff.after)),
+        ("change", total(diff)),
+    ];
     if let Some(limit) = diff.total.detection_limit_bytes {
         let text = format!(
             "growth of less than {} at one place cannot be told from noise (~)",
             size(limit)
         );
-        printer.labelled(0, LABEL, "noise", &text);
+        facts.push(("noise", text));
     }
     if let Some(identity) = &diff.identity {
-        printer.labelled(0, LABEL, label(identity), &sentence(identity));
+        facts.push((label(identity), sentence(identity)));
     }
-    printer.gap();
+    facts
+}
+
+/// The table alone.
+pub(super) fn diff_rows(diff: &Diff, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    print_rows(&mut printer, diff);
+    printer.finish()
+}
+
+fn print_rows(printer: &mut Printer, diff: &Diff) {
     let columns = Columns {
         headings: vec!["verdict", "change", "before → after", "objects"],
         left: vec![0],
@@ -36,7 +64,7 @@ pub fn diff_table(diff: &Diff, layout: &Layout) -> String {
         narrow: Narrow::NameBelow(8),
     };
     let rows: Vec<Row> = diff.rows.iter().map(row).collect();
-    columns.print(&mut printer, 0, 0, "", &rows);
+    columns.print(printer, 0, 0, "", &rows);
     if rows.is_empty() && diff.unshown.rows == 0 {
         printer.line(
             0,
@@ -51,16 +79,9 @@ pub fn diff_table(diff: &Diff, layout: &Layout) -> String {
         );
         printer.line(0, &[Span::new(Role::Faint, text)]);
     }
-    if !diff.warnings.is_empty() {
-        printer.gap();
-    }
-    for warning in &diff.warnings {
-        printer.labelled(0, LABEL, "warning", warning);
-    }
-    printer.finish()
 }
 
-fn print_side(printer: &mut Printer, label: &str, side: &DiffSide) {
+fn side(side: &DiffSide) -> String {
     let mut facts = vec![side.source.clone()];
     facts.extend(side.taken_at.clone());
     facts.push(format!("{} in use", size(side.inuse_bytes as f64)));
@@ -69,7 +90,7 @@ fn print_side(printer: &mut Printer, label: &str, side: &DiffSide) {
         Some(bytes) => facts.push(format!("one sample per {}", period(bytes))),
         None => {}
     }
-    printer.labelled(0, LABEL, label, &facts.join(", "));
+    facts.join(", ")
 }
 
 /// `+9.1 ±1.3 MiB over 50 min`.

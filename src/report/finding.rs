@@ -1,18 +1,20 @@
 //! One finding: what grows, who is to blame, why, and what to do.
 
+use super::Layout;
 use super::columns::{Columns, Narrow, Row};
 use super::names::{brief, place, shorten};
 use super::printer::{Printer, Role, Span};
 use super::sanitize::sanitize;
 use super::sparkline::sparkline;
 use super::units::{
-    change, count, counted, duration, from_to, percent, rate_with_interval, signed_count, size,
+    change, count_of, counted, duration, from_to, percent, rate_with_interval, signed_count, size,
     size_with_error,
 };
 use super::wrap::width_of;
 use crate::diagnosis::{
     Culprit, Finding, FindingGoroutines, FindingGrowth, FindingSite, FindingVerdict,
 };
+use std::ops::Range;
 
 const INDENT: usize = 6;
 /// Columns of a label.
@@ -76,18 +78,12 @@ pub(super) fn print_finding(printer: &mut Printer, finding: &Finding) {
 
 /// `LEAK  logger-promise-chain        +11.4 MiB/h (95 %: 10.2 to 12.6)`
 pub(super) fn print_title(printer: &mut Printer, finding: &Finding) {
-    let (role, word) = match finding.verdict {
-        FindingVerdict::Leak => (Role::Alarm, "LEAK"),
-        FindingVerdict::Growing => (Role::Caution, "GROWING"),
-        FindingVerdict::Suspect => (Role::Caution, "SUSPECT"),
-        FindingVerdict::Plateauing => (Role::Note, "PLATEAUING"),
-        FindingVerdict::Step => (Role::Note, "STEP"),
-        FindingVerdict::Sawtooth => (Role::Note, "SAWTOOTH"),
+    let role = match finding.verdict {
+        FindingVerdict::Leak => Role::Alarm,
+        FindingVerdict::Growing | FindingVerdict::Suspect => Role::Caution,
+        FindingVerdict::Plateauing | FindingVerdict::Step | FindingVerdict::Sawtooth => Role::Note,
     };
-    let name = finding
-        .pattern
-        .as_deref()
-        .unwrap_or("growth without a known pattern");
+    let (word, name) = (finding_word(finding.verdict), finding_name(finding));
     let left = vec![
         Span::new(role, format!("{word:<width$}", width = INDENT - 2)),
         Span::plain("  "),
@@ -96,7 +92,30 @@ pub(super) fn print_title(printer: &mut Printer, finding: &Finding) {
             shorten(&sanitize(name), printer.width().saturating_sub(12)),
         ),
     ];
-    let right = match (&finding.growth, finding.share) {
+    printer.line_with_right(0, left, Span::new(role, headline_figure(finding)));
+}
+
+/// A finding's kind as it stands before its name.
+pub(super) fn finding_word(verdict: FindingVerdict) -> &'static str {
+    match verdict {
+        FindingVerdict::Leak => "LEAK",
+        FindingVerdict::Growing => "GROWING",
+        FindingVerdict::Suspect => "SUSPECT",
+        FindingVerdict::Plateauing => "PLATEAUING",
+        FindingVerdict::Step => "STEP",
+        FindingVerdict::Sawtooth => "SAWTOOTH",
+    }
+}
+
+/// Its pattern, or what stands for it.
+pub(super) fn finding_name(finding: &Finding) -> &str {
+    let known = finding.pattern.as_deref();
+    known.unwrap_or("growth without a known pattern")
+}
+
+/// The figure that says how bad it is: a rate, else a change, a share, or a number of goroutines.
+pub(super) fn headline_figure(finding: &Finding) -> String {
+    match (&finding.growth, finding.share) {
         (Some(growth), _) => match growth.bytes_per_hour {
             Some(rate) => rate_with_interval(rate, growth.ci95),
             None => change(growth.bytes, growth.sd_bytes),
@@ -112,8 +131,7 @@ pub(super) fn print_title(printer: &mut Printer, finding: &Finding) {
             counted(usize::try_from(all).unwrap_or(usize::MAX), "goroutine")
         }
         (None, None) => goroutine_growth(&finding.goroutines),
-    };
-    printer.line_with_right(0, left, Span::new(role, right));
+    }
 }
 
 /// `+3,060 goroutines`, of a finding that is about goroutines only.
@@ -150,15 +168,19 @@ pub(super) fn print_culprit_line(printer: &mut Printer, culprit: &Culprit) {
 
 fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
     print_culprit_line(printer, culprit);
+    printer.labelled_as(Role::Faint, INDENT, LABEL, "", &basis(culprit));
+}
+
+/// Why this one is blamed.
+pub(super) fn basis(culprit: &Culprit) -> String {
     let seen = match culprit.seen_in {
         "goroutine" => "seen on goroutines",
         _ => "seen on heap stacks",
     };
-    let basis = match culprit.basis.is_empty() {
+    match culprit.basis.is_empty() {
         true => seen.to_owned(),
         false => format!("{} ({seen})", culprit.basis),
-    };
-    printer.labelled_as(Role::Faint, INDENT, LABEL, "", &basis);
+    }
 }
 
 fn print_callers(printer: &mut Printer, finding: &Finding) {
@@ -184,7 +206,7 @@ fn print_path(printer: &mut Printer, path: &[String]) {
 }
 
 /// `+9.1 ±1.3 MiB, +12,345 objects, 84.3 % of the heap in the end, confidence 84 %`
-fn growth_facts(growth: &FindingGrowth, finding: &Finding) -> String {
+pub(super) fn growth_facts(growth: &FindingGrowth, finding: &Finding) -> String {
     let mut facts = vec![change(growth.bytes, growth.sd_bytes)];
     if growth.objects != 0.0 {
         facts.push(format!(
@@ -200,33 +222,59 @@ fn growth_facts(growth: &FindingGrowth, finding: &Finding) -> String {
 }
 
 fn print_sites(printer: &mut Printer, finding: &Finding) {
-    let is_single = finding.sites.iter().all(|site| site.before.is_none());
-    let rows: Vec<Row> = finding
-        .sites
-        .iter()
-        .map(|site| site_row(site, is_single))
-        .collect();
-    let columns = Columns {
+    site_columns(finding).print(printer, INDENT, LABEL, "sites", &site_rows(finding));
+    if let Some(text) = more_sites(finding) {
+        let label = if finding.sites.is_empty() {
+            "sites"
+        } else {
+            ""
+        };
+        printer.labelled(INDENT, LABEL, label, &text);
+    }
+}
+
+/// Some of a finding's sites without a label; after the last of them, how many are left out.
+pub(super) fn sites_text(finding: &Finding, range: Range<usize>, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    let rows = site_rows(finding);
+    let is_last = range.end == rows.len();
+    site_columns(finding).print(&mut printer, 0, 0, "", &rows[range]);
+    if let Some(text) = more_sites(finding).filter(|_| is_last) {
+        printer.labelled(0, 0, "", &text);
+    }
+    printer.finish()
+}
+
+fn is_single(finding: &Finding) -> bool {
+    finding.sites.iter().all(|site| site.before.is_none())
+}
+
+fn site_columns(finding: &Finding) -> Columns {
+    Columns {
         headings: Vec::new(),
-        left: vec![if is_single { 1 } else { 2 }],
+        left: vec![if is_single(finding) { 1 } else { 2 }],
         least_name: 40,
         narrow: Narrow::NameAbove,
-    };
-    columns.print(printer, INDENT, LABEL, "sites", &rows);
+    }
+}
+
+fn site_rows(finding: &Finding) -> Vec<Row> {
+    let sites = finding.sites.iter();
+    sites
+        .map(|site| site_row(site, is_single(finding)))
+        .collect()
+}
+
+/// `… 134 more sites, 12.3 MiB`.
+fn more_sites(finding: &Finding) -> Option<String> {
     let unshown = &finding.sites_unshown;
-    if unshown.rows > 0 {
-        let text = format!(
+    (unshown.rows > 0).then(|| {
+        format!(
             "… {}, {}",
             counted(unshown.rows, "more site"),
             size(unshown.bytes)
-        );
-        printer.labelled(
-            INDENT,
-            LABEL,
-            if rows.is_empty() { "sites" } else { "" },
-            &text,
-        );
-    }
+        )
+    })
 }
 
 fn site_row(site: &FindingSite, is_single: bool) -> Row {
@@ -308,6 +356,14 @@ fn print_group(printer: &mut Printer, label: &str, group: &FindingGoroutines) {
         .unwrap_or(room);
     figures.push(shorten(&sanitize(&group.function), for_name));
     printer.figures(INDENT, LABEL, label, &figures);
+    let facts = group_facts(group);
+    if !facts.is_empty() {
+        printer.labelled_as(Role::Faint, INDENT, LABEL, "", &facts.join(", "));
+    }
+}
+
+/// State, proof, wait and starter of a group, as far as known.
+pub(super) fn group_facts(group: &FindingGoroutines) -> Vec<String> {
     let mut facts: Vec<String> = group.state.iter().cloned().collect();
     if group.leaked > 0 {
         facts.push(format!("{} leaked for certain", count_of(group.leaked)));
@@ -324,11 +380,5 @@ fn print_group(printer: &mut Printer, label: &str, group: &FindingGoroutines) {
             .as_ref()
             .map(|by| format!("started by {}", brief(by))),
     );
-    if !facts.is_empty() {
-        printer.labelled_as(Role::Faint, INDENT, LABEL, "", &facts.join(", "));
-    }
-}
-
-fn count_of(number: u64) -> String {
-    count(i64::try_from(number).unwrap_or(i64::MAX))
+    facts
 }

@@ -3,12 +3,13 @@
 //! Knows the layout only; what is shared was decided before.
 
 use super::Layout;
+use super::facts::verdict_word;
 use super::finding::print_finding;
 use super::names::{brief, shorten};
 use super::printer::{Printer, Role, Span};
 use super::rows::cut_diagnosis;
 use super::sanitize::sanitize;
-use super::table::verdict_word;
+use super::table::verdict_role;
 use super::units::{counted, from_to, rate_with_interval};
 use crate::diagnosis::{
     Diagnosis, FindingVerdict, Fleet, FleetMember, PooledGrowth, SharedFinding,
@@ -63,23 +64,8 @@ pub fn fleet_screen(fleet: &Fleet, layout: &Layout) -> Vec<String> {
 }
 
 fn print_top(printer: &mut Printer, fleet: &Fleet) {
-    let (role, word) = verdict_word(fleet.verdict);
-    let leaking = fleet
-        .members
-        .iter()
-        .filter_map(|member| member.diagnosis.as_ref())
-        .filter(|diagnosis| has_leak(diagnosis))
-        .count();
-    let all = match fleet.members.len() {
-        1 => "1 process".to_owned(),
-        several => format!("{several} processes"),
-    };
-    let answer = match leaking {
-        0 => format!("{word}: none of {all} leaks"),
-        some if some == fleet.members.len() => format!("{word}: all of {all} leak"),
-        1 => format!("{word}: 1 of {all} leaks"),
-        some => format!("{word}: {some} of {all} leak"),
-    };
+    let (role, word) = (verdict_role(fleet.verdict), verdict_word(fleet.verdict));
+    let answer = format!("{word}: {}", answer(fleet));
     printer.labelled_as(role, 0, LABEL, "verdict", &answer);
     if let Some(pooled) = &fleet.pooled {
         printer.labelled(0, LABEL, "together", &pooled_words(pooled, "heap"));
@@ -87,6 +73,33 @@ fn print_top(printer: &mut Printer, fleet: &Fleet) {
     printer.gap();
     for member in &fleet.members {
         print_member(printer, member);
+    }
+}
+
+/// `2 of 3 processes leak`, and how many could not be judged.
+fn answer(fleet: &Fleet) -> String {
+    let judged: Vec<&Diagnosis> = fleet
+        .members
+        .iter()
+        .filter_map(|member| member.diagnosis.as_ref())
+        .collect();
+    let all = match judged.len() {
+        1 => "1 process".to_owned(),
+        several => format!("{several} processes"),
+    };
+    let leaking = judged
+        .iter()
+        .filter(|diagnosis| has_leak(diagnosis))
+        .count();
+    let answer = match leaking {
+        0 => format!("none of {all} leaks"),
+        1 => format!("1 of {all} leaks"),
+        some if some == judged.len() => format!("all of {all} leak"),
+        some => format!("{some} of {all} leak"),
+    };
+    match fleet.members.len() - judged.len() {
+        0 => answer,
+        more => format!("{answer}; {more} could not be judged"),
     }
 }
 
@@ -131,7 +144,10 @@ fn print_member(printer: &mut Printer, member: &FleetMember) {
         }
         return;
     };
-    let (role, word) = verdict_word(diagnosis.verdict);
+    let (role, word) = (
+        verdict_role(diagnosis.verdict),
+        verdict_word(diagnosis.verdict),
+    );
     let totals = &diagnosis.totals;
     let mut facts = Vec::new();
     if let (Some(first), Some(last)) = (totals.first_bytes, totals.last_bytes) {

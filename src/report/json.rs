@@ -1,6 +1,6 @@
 //! A result as JSON: the contract that other programs read.
 
-use super::sanitize::is_hidden;
+use super::sanitize::{is_command, is_hidden};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -23,11 +23,11 @@ pub const TOP_SCHEMA: &str = include_str!("top.schema.json");
 pub fn to_json<T: Serialize>(result: &T) -> Result<String, serde_json::Error> {
     let text = serde_json::to_string_pretty(result)?;
     let mut escaped = String::with_capacity(text.len() + 1);
-    for c in text.chars() {
+    for (index, c) in text.char_indices() {
         match c {
             // Outside of strings JSON has no other control character.
             '\n' => escaped.push(c),
-            c if is_hidden(c) => {
+            c if is_hidden(c) || c == '#' && is_command(&text, index) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     // Writing to a string cannot fail.
                     let _ = write!(escaped, "\\u{unit:04x}");
@@ -46,9 +46,10 @@ mod tests {
 
     #[test]
     fn hidden_characters_are_escaped_and_come_back() {
-        let hostile = "a\x1b[2J\u{9b}\u{202e}\u{e0041}\n\u{7f}é";
+        let hostile = "a\x1b[2J\u{9b}\u{202e}\u{e0041}\n\u{7f}é##[error]";
         let json = to_json(&[hostile]).unwrap();
         assert!(!json.chars().any(|c| c != '\n' && is_hidden(c)), "{json}");
+        assert!(!json.contains("##["), "{json}");
         assert_eq!(
             serde_json::from_str::<[String; 1]>(&json).unwrap(),
             [hostile]

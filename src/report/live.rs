@@ -3,11 +3,12 @@
 //! Knows how much room there is. Must not know when it is drawn, nor how it gets to a terminal.
 
 use super::Layout;
+use super::facts::verdict_word;
 use super::finding::{print_culprit_line, print_title};
 use super::names::shorten;
 use super::printer::{Printer, Role, Span};
 use super::sanitize::sanitize;
-use super::table::{print_header, verdict_word};
+use super::table::print_header;
 use super::units::{clock, count, counted, rate_with_interval, size};
 use crate::diagnosis::{Diagnosis, Verdict};
 
@@ -137,7 +138,7 @@ fn cut_right(text: &str, width: usize) -> String {
 
 /// The state in one line: `growing +11.4 MiB/h (95 %: 10.2 to 12.6), heap 16.4 MiB; worst: …`
 pub fn live_line(diagnosis: &Diagnosis) -> String {
-    let mut line = verdict_word(diagnosis.verdict).1.to_lowercase();
+    let mut line = verdict_word(diagnosis.verdict).to_lowercase();
     let totals = &diagnosis.totals;
     if let Some(rate) = totals.bytes_per_hour {
         line.push_str(&format!(" {}", rate_with_interval(rate, totals.ci95)));

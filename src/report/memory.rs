@@ -2,6 +2,7 @@
 //!
 //! Knows the figures of [`MemoryBreakdown`] and their order on a page; computes none.
 
+use super::Layout;
 use super::printer::{Printer, Role, Span};
 use super::units::size;
 use crate::diagnosis::{Diagnosis, MemoryBreakdown};
@@ -28,7 +29,19 @@ pub(super) fn print_not_a_leak(printer: &mut Printer, diagnosis: &Diagnosis) {
     }
 }
 
+/// The block without its label.
+pub(super) fn memory_text(memory: &MemoryBreakdown, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    print_block(&mut printer, memory, "", 0);
+    printer.finish()
+}
+
 pub(super) fn print_memory(printer: &mut Printer, memory: &MemoryBreakdown) {
+    print_block(printer, memory, "memory", LABEL);
+}
+
+fn print_block(printer: &mut Printer, memory: &MemoryBreakdown, label: &str, column: usize) {
+    let mut label = label;
     let mut lines = Vec::new();
     let mut parts = parts(memory);
     parts.sort_by_key(|(_, bytes, _)| std::cmp::Reverse(*bytes));
@@ -45,21 +58,20 @@ pub(super) fn print_memory(printer: &mut Printer, memory: &MemoryBreakdown) {
         return;
     }
     printer.gap();
-    let mut label = "memory";
     if let Some(total) = total(memory) {
-        printer.labelled(0, LABEL, label, &total);
+        printer.labelled(0, column, label, &total);
         label = "";
     }
     for line in lines {
         let spans = [
-            Span::new(Role::Faint, format!("{label:<LABEL$}")),
+            Span::new(Role::Faint, format!("{label:<column$}")),
             Span::plain(line),
         ];
         printer.line(0, &spans);
         label = "";
     }
     for text in beside(memory) {
-        printer.labelled(0, LABEL, label, &text);
+        printer.labelled(0, column, label, &text);
         label = "";
     }
 }

@@ -10,19 +10,24 @@
 mod columns;
 mod diff;
 mod explain;
+mod facts;
 mod finding;
 mod fleet;
+mod folded;
 mod identity;
 mod json;
+mod links;
 mod live;
 mod markdown;
 mod memory;
 mod names;
 mod pages;
+mod pprof;
 mod printer;
 mod rows;
 mod sanitize;
 mod sparkline;
+mod svg;
 mod table;
 mod top;
 mod units;
@@ -31,12 +36,19 @@ mod wrap;
 pub use diff::diff_table;
 pub use explain::{entry_list, entry_page, search_list};
 pub use fleet::{cut_fleet, fleet_screen, fleet_table};
+pub use folded::folded;
 pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, FLEET_SCHEMA, TOP_SCHEMA, to_json};
+pub use links::SourceLinks;
 pub use live::{Live, live_line, live_screen};
-pub use markdown::{catalogue_markdown, entry_markdown, search_markdown};
+pub use markdown::{
+    catalogue_markdown, diagnosis_markdown, diff_markdown, entry_markdown, search_markdown,
+    top_markdown,
+};
 pub use pages::{EXPLAIN_SCHEMA, Pages};
+pub use pprof::{pprof, pprof_gz};
 pub use rows::{cut_diagnosis, cut_diff, cut_top};
 pub use sanitize::sanitize;
+pub use svg::svg;
 pub use table::diagnosis_table;
 pub use top::top_table;
 pub use units::counted;

@@ -12,6 +12,22 @@ const LABEL: usize = 12;
 /// Lays a top list out for a terminal.
 pub fn top_table(top: &Top, layout: &Layout) -> String {
     let mut printer = Printer::new(layout);
+    for (label, text) in top_facts(top) {
+        printer.labelled(0, LABEL, label, &text);
+    }
+    printer.gap();
+    print_rows(&mut printer, top);
+    if !top.warnings.is_empty() {
+        printer.gap();
+    }
+    for warning in &top.warnings {
+        printer.labelled(0, LABEL, "warning", warning);
+    }
+    printer.finish()
+}
+
+/// What is shown, each with its label.
+pub(super) fn top_facts(top: &Top) -> Vec<(&'static str, String)> {
     let mut facts = vec![top.source.clone()];
     facts.extend(top.taken_at.clone());
     match top.sampling_period {
@@ -19,13 +35,21 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
         Some(bytes) => facts.push(format!("one sample per {}", period(bytes))),
         None => {}
     }
-    printer.labelled(0, LABEL, "profile", &facts.join(", "));
     let total = format!(
         "{} in use",
         size_with_error(top.total_bytes as f64, top.total_se)
     );
-    printer.labelled(0, LABEL, "heap", &total);
-    printer.gap();
+    vec![("profile", facts.join(", ")), ("heap", total)]
+}
+
+/// The table alone.
+pub(super) fn top_rows(top: &Top, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    print_rows(&mut printer, top);
+    printer.finish()
+}
+
+fn print_rows(printer: &mut Printer, top: &Top) {
     let columns = Columns {
         headings: vec!["flat", "flat %", "cum", "cum %", "objects"],
         left: Vec::new(),
@@ -33,7 +57,7 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
         narrow: Narrow::NameBelow(2),
     };
     let rows: Vec<Row> = top.rows.iter().map(top_row).collect();
-    columns.print(&mut printer, 0, 0, "", &rows);
+    columns.print(printer, 0, 0, "", &rows);
     if rows.is_empty() && top.unshown.rows == 0 {
         printer.line(0, &[Span::plain("nothing is in use")]);
     }
@@ -45,13 +69,6 @@ pub fn top_table(top: &Top, layout: &Layout) -> String {
         );
         printer.line(0, &[Span::new(Role::Faint, text)]);
     }
-    if !top.warnings.is_empty() {
-        printer.gap();
-    }
-    for warning in &top.warnings {
-        printer.labelled(0, LABEL, "warning", warning);
-    }
-    printer.finish()
 }
 
 fn top_row(row: &TopRow) -> Row {

@@ -154,6 +154,11 @@ pub(super) fn count(number: i64) -> String {
     }
 }
 
+/// The same of a number that cannot be negative.
+pub(super) fn count_of(number: u64) -> String {
+    count(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
 /// `+12,345`.
 pub(super) fn signed_count(number: i64) -> String {
     match number > 0 {

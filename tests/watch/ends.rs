@@ -94,7 +94,7 @@ fn ctrl_c_while_a_server_is_silent_does_not_wait_for_it() {
         _ => Reply::ok("").ending(Ending::Silence),
     });
     let said = stopped(&server, desk.path(), &["-f", "json"], "INT", 21);
-    let lines = said.ended(0).json_lines();
+    let lines = said.ended(1).json_lines();
     assert_eq!(lines.last().unwrap()["event"], "report");
 }
 

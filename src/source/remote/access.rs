@@ -208,7 +208,10 @@ mod tests {
     #[test]
     fn headers_are_understood_and_never_shown() {
         let (name, value) = parse_header("X-Api-Key:  s:e:c ").unwrap();
-        assert_eq!((name.as_str(), value.to_str()), ("x-api-key", Ok("s:e:c")));
+        assert_eq!(
+            (name.as_str(), value.to_str().unwrap()),
+            ("x-api-key", "s:e:c")
+        );
         assert!(value.is_sensitive());
         for text in ["nothing", "a b: c", "x: \u{1}", ": y"] {
             assert_eq!(parse_header(text), Err(AccessError::Header), "{text}");

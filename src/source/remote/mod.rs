@@ -92,3 +92,31 @@ pub async fn connect(
         }
     }
 }
+
+/// Finds the processes that a target names now and that are not among the `known` ones: pods
+/// that have taken the place of others. Never any for a URL or a Unix socket.
+///
+/// Names whose pods have all ended are an error until others run; a long watch asks again.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn reconnect(
+    target: &Target,
+    access: &Access,
+    metrics: Option<&str>,
+    cluster: &ClusterOptions,
+    known: &[&Process],
+) -> Result<Vec<Process>, FetchError> {
+    match target {
+        Target::Url(_) | Target::Unix { .. } => Ok(Vec::new()),
+        #[cfg(feature = "kube")]
+        Target::Kubernetes(object) => {
+            kube::reconnect(object, access, metrics, cluster, known).await
+        }
+        #[cfg(not(feature = "kube"))]
+        Target::Kubernetes(_) => {
+            let _ = known;
+            connect(target, access, metrics, cluster).await
+        }
+    }
+}

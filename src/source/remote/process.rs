@@ -23,11 +23,11 @@ pub struct Process {
 
 /// Where a `/metrics` page is.
 #[derive(Debug)]
-enum Metrics {
+pub(super) enum Metrics {
     /// On the server of the profiles.
     Beside(String),
     /// On another.
-    Elsewhere(Fetcher),
+    Elsewhere(Box<Fetcher>),
 }
 
 /// What a refreshed look at a pod shows.
@@ -67,10 +67,7 @@ impl Process {
             }
             let web = Web::new(endpoint.clone(), socket, &access)
                 .map_err(|problem| FetchError::new(name.as_str(), problem))?;
-            Ok(Fetcher {
-                way: Way::Web(web),
-                access,
-            })
+            Ok(Fetcher::new(Way::Web(web), access))
         };
         let metrics = match metrics {
             None => None,
@@ -88,7 +85,7 @@ impl Process {
                     true => access.clone(),
                     false => access.without_credentials(),
                 };
-                Some(Metrics::Elsewhere(fetcher(&address, &access)?))
+                Some(Metrics::Elsewhere(Box::new(fetcher(&address, &access)?)))
             }
         };
         let fetcher = fetcher(endpoint, access)?;
@@ -101,6 +98,32 @@ impl Process {
         })
     }
 
+    /// A container whose way is known.
+    #[cfg(feature = "kube")]
+    pub(super) fn of_pod(
+        name: String,
+        fetcher: Fetcher,
+        metrics: Option<Metrics>,
+        pod: PodFacts,
+    ) -> Self {
+        Self {
+            name,
+            fetcher,
+            metrics,
+            served: Served::default(),
+            pod: Some(pod),
+        }
+    }
+
+    /// The way to its pod, when it is one.
+    #[cfg(feature = "kube")]
+    pub(super) fn pod_way(&self) -> Option<&super::kube::PodWay> {
+        match &self.fetcher.way {
+            Way::Pod(way) => Some(way),
+            Way::Web(_) => None,
+        }
+    }
+
     /// As the user knows it; untrusted text, without anything secret.
     pub fn name(&self) -> &str {
         &self.name
@@ -111,15 +134,7 @@ impl Process {
         self.pod.as_ref()
     }
 
-    /// Looks at the pod again; other processes show nothing of themselves but their profiles.
-    ///
-    /// # Errors
-    /// The cluster does not answer.
-    pub async fn refresh(&mut self) -> Result<Option<Change>, FetchError> {
-        Ok(None)
-    }
-
-    /// Takes a snapshot.
+    /// Takes a snapshot. After one that failed nothing is tried again: the next one is such a try.
     ///
     /// # Errors
     /// Nothing could be fetched; the next snapshot may go better when the error
@@ -127,8 +142,24 @@ impl Process {
     pub async fn take(&mut self) -> Result<Captured, FetchError> {
         let metrics = self.metrics.as_ref().map(|metrics| match metrics {
             Metrics::Beside(path) => (&self.fetcher, path.as_str()),
-            Metrics::Elsewhere(fetcher) => (fetcher, ""),
+            Metrics::Elsewhere(fetcher) => (&**fetcher, ""),
         });
-        take(&self.fetcher, metrics, self.pod.as_ref(), &mut self.served).await
+        let taken = take(&self.fetcher, metrics, self.pod.as_ref(), &mut self.served).await;
+        self.fetcher.is_impatient = taken.is_err();
+        taken
+    }
+
+    /// Looks at the pod again, and says what has become of it since the last look. `None`: it
+    /// goes on as before; what is known of it ([`Process::pod`]) is of now. Always `None` for a
+    /// process that is no pod.
+    ///
+    /// # Errors
+    /// The API cannot be asked, or refuses.
+    pub async fn refresh(&mut self) -> Result<Option<Change>, FetchError> {
+        #[cfg(feature = "kube")]
+        if let (Way::Pod(way), Some(facts)) = (&self.fetcher.way, &mut self.pod) {
+            return way.refresh(facts).await;
+        }
+        Ok(None)
     }
 }

@@ -27,6 +27,8 @@ pub struct Member {
     snapshots: usize,
     gaps: usize,
     end: Option<String>,
+    /// Why there is no snapshot of the last round.
+    trouble: Option<FetchError>,
     /// Bytes ever allocated, as of the last snapshot.
     total_alloc: Option<u64>,
 }
@@ -42,6 +44,8 @@ pub enum Event {
     Restarted(Option<String>),
     /// It is gone: its series is closed.
     Ended(String),
+    /// It came later than the others, or took the place of one that ended.
+    Joined,
 }
 
 impl Event {
@@ -52,6 +56,7 @@ impl Event {
             Self::Missed(_) => "missed",
             Self::Restarted(_) => "restarted",
             Self::Ended(_) => "ended",
+            Self::Joined => "joined",
         }
     }
 
@@ -71,6 +76,7 @@ impl Event {
             Self::Restarted(None) => vec!["the process began anew".to_owned()],
             Self::Restarted(Some(reason)) => vec![format!("the process began anew ({reason})")],
             Self::Ended(reason) => vec![format!("{reason}; its series is closed")],
+            Self::Joined => vec!["a process that came later".to_owned()],
         }
     }
 }
@@ -91,11 +97,20 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Adds a process that came later.
+    /// Adds a process that came later; one of the same name takes the place of the one that
+    /// ended, and goes on in its directory. Returns its index.
     ///
     /// # Errors
     /// Its directory cannot be made.
-    pub fn add(&mut self, process: Process) -> Result<(), StoreError> {
+    pub fn add(&mut self, process: Process) -> Result<usize, StoreError> {
+        let has_its_name = |member: &Member| member.name() == process.name();
+        if let Some(index) = self.members.iter().position(has_its_name) {
+            let member = &mut self.members[index];
+            member.process = process;
+            member.end = None;
+            member.total_alloc = None;
+            return Ok(index);
+        }
         let store = Store::open(&self.root, process.name(), process.pod())?;
         self.members.push(Member {
             process,
@@ -103,9 +118,10 @@ impl Recorder {
             snapshots: 0,
             gaps: 0,
             end: None,
+            trouble: None,
             total_alloc: None,
         });
-        Ok(())
+        Ok(self.members.len() - 1)
     }
 
     /// Its processes, in the order in which they came.
@@ -147,6 +163,11 @@ impl Member {
         self.process.name()
     }
 
+    /// The process that it is at present.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
     /// Its pod, when it is one.
     pub fn pod(&self) -> Option<&PodFacts> {
         self.process.pod()
@@ -172,6 +193,11 @@ impl Member {
         self.end.as_deref()
     }
 
+    /// Why there is no snapshot of the last round.
+    pub fn trouble(&self) -> Option<&FetchError> {
+        self.trouble.as_ref()
+    }
+
     async fn round(&mut self, events: &mut Vec<Event>) -> Result<(), StoreError> {
         if self.snapshots + self.gaps > 0 {
             match self.process.refresh().await {
@@ -183,8 +209,7 @@ impl Member {
                     return Ok(());
                 }
                 Err(error) => {
-                    self.gaps += 1;
-                    events.push(Event::Missed(error));
+                    self.miss(error, events);
                     return Ok(());
                 }
             }
@@ -193,6 +218,7 @@ impl Member {
             Ok(captured) => {
                 self.store.keep(&captured)?;
                 self.snapshots += 1;
+                self.trouble = None;
                 let total_alloc = total_alloc_of(&captured);
                 let went_back = matches!(
                     (self.total_alloc, total_alloc),
@@ -204,12 +230,15 @@ impl Member {
                 }
                 events.push(Event::Taken(captured));
             }
-            Err(error) => {
-                self.gaps += 1;
-                events.push(Event::Missed(error));
-            }
+            Err(error) => self.miss(error, events),
         }
         Ok(())
+    }
+
+    fn miss(&mut self, error: FetchError, events: &mut Vec<Event>) {
+        self.gaps += 1;
+        self.trouble = Some(error.clone());
+        events.push(Event::Missed(error));
     }
 }
 

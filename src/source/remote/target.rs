@@ -150,6 +150,14 @@ impl Target {
 }
 
 impl Target {
+    /// Whether processes may come to be named by it later: pods of a workload do.
+    pub fn may_gain(&self) -> bool {
+        match self {
+            Self::Url(_) | Self::Unix { .. } => false,
+            Self::Kubernetes(object) => !matches!(object.name, ObjectName::Pod(_)),
+        }
+    }
+
     /// Parameters of the URL that heapdrift does not send along: they would change what a
     /// profile is.
     pub fn dropped(&self) -> &[String] {
@@ -173,7 +181,7 @@ impl fmt::Display for Target {
 
 impl Endpoint {
     /// Understands the `http(s)` address of an endpoint, or of a profile below it.
-    fn parse(text: &str) -> Result<Self, TargetError> {
+    pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
         let mut endpoint = Self::exact(text)?;
         let path = base_path(endpoint.base.path()).map_err(|what| TargetError::OtherProfile {
             url: without_secrets(text),

@@ -1,8 +1,12 @@
-//! The one place where untrusted text is made fit for a terminal.
+//! The one place where untrusted text is made fit to be shown: on a terminal, in a CI log, in
+//! Markdown ([`markdown`]).
 //!
 //! Function names, paths and error messages come from files that anyone may have made. A raw
-//! one could clear the screen, hide or reorder text, forge lines of a report, or (OSC
-//! sequences) write to the clipboard.
+//! one could clear the screen, hide or reorder text, forge lines of a report, (OSC sequences)
+//! write to the clipboard, or give commands to the CI runner that collects the output. HTML and
+//! SVG are escaped by what writes them, after what is done here.
+
+pub(super) mod markdown;
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -14,17 +18,21 @@ const MAX_CHARS: usize = 2000;
 /// what is absurdly long.
 ///
 /// Escaped are control characters (C0, C1, DEL), line and paragraph separators,
-/// bidirectional marks, and characters of no width. Harmless text is borrowed unchanged, so
-/// escaping twice does no harm.
+/// bidirectional marks, and characters of no width; of the marks that CI runners take for
+/// commands (`::error::`, `##[error]`, `##vso[…]`) the first character. Harmless text is borrowed
+/// unchanged, so escaping twice does no harm.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     let cut = text.char_indices().nth(MAX_CHARS).map(|(index, _)| index);
-    if cut.is_none() && !text.chars().any(is_hidden) {
+    if cut.is_none() && !text.chars().any(is_hidden) && !has_command(text) {
         return Cow::Borrowed(text);
     }
     let shown = &text[..cut.unwrap_or(text.len())];
     let mut escaped = String::with_capacity(shown.len() + 16);
-    for c in shown.chars() {
+    for (index, c) in shown.char_indices() {
         match c {
+            ':' | '#' if is_command(shown, index) => {
+                let _ = write!(escaped, "\\x{:02x}", c as u32);
+            }
             '\n' => escaped.push_str("\\n"),
             '\r' => escaped.push_str("\\r"),
             '\t' => escaped.push_str("\\t"),
@@ -42,6 +50,28 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
         let _ = write!(escaped, "… ({} more bytes)", text.len() - shown.len());
     }
     Cow::Owned(escaped)
+}
+
+fn has_command(text: &str) -> bool {
+    let marks = text.match_indices("::").chain(text.match_indices("##"));
+    marks.into_iter().any(|(index, _)| is_command(text, index))
+}
+
+/// Whether a CI runner may take what begins there for a command: GitHub's at the beginning of a
+/// line (and a line may be broken before any word), those in brackets anywhere.
+pub(super) fn is_command(text: &str, index: usize) -> bool {
+    let (before, rest) = text.split_at(index);
+    match rest.as_bytes() {
+        // Part of a name: `std::vec`, `Vec<T>::push`.
+        [b':', b':', ..] => {
+            !before.ends_with(|c: char| c.is_alphanumeric() || "_>)]}:".contains(c))
+        }
+        [b'#', b'#', ..] => rest
+            .trim_start_matches('#')
+            .trim_start_matches(|c: char| c.is_ascii_alphanumeric())
+            .starts_with('['),
+        _ => false,
+    }
 }
 
 /// Whether a character is not plainly visible where it stands.
@@ -62,6 +92,7 @@ pub(super) fn is_hidden(c: char) -> bool {
             | '\u{fe00}'..='\u{fe0f}'     // variation selectors
             | '\u{feff}'                  // byte order mark
             | '\u{fff0}'..='\u{fffb}'     // interlinear annotation
+            | '\u{fffe}' | '\u{ffff}'     // no characters, and not allowed in XML
             | '\u{1d173}'..='\u{1d17a}'   // musical format characters
             | '\u{e0000}'..='\u{e0fff}'   // tags, more variation selectors
             | '\u{e000}'..='\u{f8ff}'     // private use: shown as anything
@@ -84,6 +115,10 @@ mod tests {
             ("a\u{200b}b\u{feff}", "a\\u{200b}b\\u{feff}"),
             ("a\u{2028}b", "a\\u{2028}b"),
             ("\u{e0041}", "\\u{e0041}"),
+            ("::error::x", "\\x3a:error::x"),
+            ("a ::set-output name=x::y", "a \\x3a:set-output name=x::y"),
+            ("a##[error]b", "a\\x23#[error]b"),
+            ("##vso[task.x]y", "\\x23#vso[task.x]y"),
         ] {
             assert_eq!(sanitize(hostile), shown);
             assert_eq!(
@@ -102,6 +137,8 @@ mod tests {
             "naïve::café<T>",
             "a→b",
             "C:\\x\\n",
+            "std::vec::Vec<T>::push",
+            "a ## b",
         ] {
             assert!(matches!(sanitize(name), Cow::Borrowed(same) if same == name));
         }

@@ -1,7 +1,7 @@
 //! The catalogue's pages as Markdown, for wikis, tickets and the project's own documentation.
 
-use super::sanitize;
 use crate::pattern::{Block, Entry, Found, reference_url};
+use crate::report::sanitize::markdown::{fenced, prose};
 
 /// One page; its name is a heading of the first level.
 pub fn entry_markdown(entry: &Entry) -> String {
@@ -52,50 +52,10 @@ pub fn search_markdown(hits: &[(Entry, Vec<Found>)]) -> String {
     out
 }
 
-/// Code between fences that are longer than any that it holds.
-fn fenced(code: &str) -> String {
-    let mut fence = "```".to_owned();
-    while code.contains(&fence) {
-        fence.push('`');
-    }
-    let lines: Vec<_> = code
-        .lines()
-        .map(|line| sanitize(line).into_owned())
-        .collect();
-    format!("{fence}\n{}\n{fence}\n", lines.join("\n"))
-}
-
-/// Running text: what Markdown would read as markup is escaped, but for `code` in backquotes.
-fn prose(text: &str) -> String {
-    let text = sanitize(text);
-    let is_paired = text.matches('`').count().is_multiple_of(2);
-    let mut out = String::with_capacity(text.len() + 8);
-    let mut is_code = false;
-    for (index, c) in text.char_indices() {
-        match c {
-            '`' if is_paired => is_code = !is_code,
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' if !is_code => out.push('\\'),
-            '#' | '+' | '-' if index == 0 => out.push('\\'),
-            _ => {}
-        }
-        out.push(c);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pattern::Catalogue;
-
-    #[test]
-    fn markup_in_text_is_escaped_and_code_is_not() {
-        assert_eq!(prose("a_b `c_d` <e>"), r"a\_b `c_d` \<e\>");
-        assert_eq!(prose("one ` alone *"), r"one \` alone \*");
-        assert_eq!(prose("# no heading"), r"\# no heading");
-        assert_eq!(prose("a\x1b[2J"), r"a\\x1b\[2J");
-        assert_eq!(fenced("a ``` b"), "````\na ``` b\n````\n");
-    }
 
     #[test]
     fn a_page_has_headings_code_and_links() {
