@@ -330,7 +330,8 @@ fn parse_target(argument: &OsStr) -> Result<Target, Failure> {
         }),
         None => Err(Failure::new(
             Exit::Usage,
-            format!("{text}: not a target"),
+            // It may be a mistyped address that holds a password.
+            format!("{}: not a target", Target::shown(&text)),
             "a TARGET is a URL such as http://localhost:6060, unix:/path, pod/NAME or deploy/NAME; `heapdrift diagnose` reads files",
         )),
     }

@@ -25,6 +25,7 @@ const REDRAW: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> {
     let (store, reports) = split_outputs(&general.output)?;
+    refuse_reports(&reports)?;
     let catalogue = read_catalogue(args.judging.patterns.as_deref(), &Config::find()?)?;
     let targets = parse_targets(&args.targets, &args.cluster)?;
     let connector = Connector::new(&args.fetching, &args.cluster, args.bounds.max_size)?;
@@ -48,26 +49,23 @@ pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> 
         loading: args.bounds.options(),
         names_files: store.is_some(),
     };
-    let (judgement, recording) = runtime()?.block_on(async {
-        let processes = connect_all(&connector, &targets).await?;
-        let recorder = Recorder::new(root, processes)?;
-        let mut recording = Recording::new(recorder, connector, targets);
-        let view = View::new(general);
-        let settling = Settling::new(args.smallest.map(|bytes| bytes as f64));
-        let until_verdict = args.until_verdict;
-        watch(
-            &mut recording,
-            &mut schedule,
-            &judge,
-            view,
-            settling,
-            until_verdict,
-        )
-        .await
-        .map(|judgement| (judgement, recording))
-    })?;
+    let runtime = runtime()?;
+    let processes = runtime.block_on(connect_all(&connector, &targets))?;
+    let recorder = Recorder::new(root, processes)?;
+    let mut recording = Recording::new(recorder, connector, targets);
+    let mut judgement = None;
+    let watched = runtime.block_on(watch(
+        &mut recording,
+        &mut schedule,
+        &judge,
+        View::new(general),
+        Settling::new(args.smallest.map(|bytes| bytes as f64)),
+        args.until_verdict,
+        &mut judgement,
+    ));
+    // Whatever ended it: what was seen until then is worth a report.
     let Some(judgement) = judgement else {
-        return Ok(Exit::Interrupted);
+        return watched.map(|()| Exit::Interrupted);
     };
     if let Some(root) = &store {
         super::failure::note(&format!("the snapshots are in {}", root.display()));
@@ -89,7 +87,23 @@ pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> 
             None => print(judgement, args.rows.rows, &general)?,
         },
     }
+    watched?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
+}
+
+/// Refuses reports that could not be written after hours of watching.
+fn refuse_reports(reports: &[PathBuf]) -> Result<(), Failure> {
+    for path in reports {
+        let parent = path.parent().filter(|parent| *parent != Path::new(""));
+        if parent.is_some_and(|parent| !parent.is_dir()) {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{}: its directory is not there", path.display()),
+                "check the path of -o",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The directory of the snapshots and the files of the report, both given by `-o`: what has the
@@ -112,7 +126,8 @@ fn split_outputs(outputs: &[PathBuf]) -> Result<(Option<PathBuf>, Vec<PathBuf>),
 }
 
 /// Takes rounds and judges them until the schedule ends, the verdict is settled, nothing runs
-/// any more, or the user ends it. `None`: there is nothing to judge.
+/// any more, or the user ends it. The latest judgement is there whatever happens; `None`: there is
+/// nothing to judge.
 async fn watch(
     recording: &mut Recording,
     schedule: &mut Schedule,
@@ -120,16 +135,16 @@ async fn watch(
     view: View,
     mut settling: Settling,
     until_verdict: bool,
-) -> Result<Option<Judgement>, Failure> {
+    judgement: &mut Option<Judgement>,
+) -> Result<(), Failure> {
     let mut interrupt = std::pin::pin!(interrupted());
-    let mut judgement = None;
     let mut state = ViewState::new(recording);
     loop {
         state.next = None;
         view.draw(&state, recording, judgement.as_ref(), &settling);
         let events = tokio::select! {
             biased;
-            () = &mut interrupt => return Ok(judgement),
+            () = &mut interrupt => return Ok(()),
             events = recording.round() => events?,
         };
         recording.refuse_failed_start(&events)?;
@@ -141,16 +156,16 @@ async fn watch(
             let judged = judge.judge(recording)?;
             settling.look(judged.diagnoses());
             view.judged(&judged, recording);
-            judgement = Some(judged);
+            *judgement = Some(judged);
         }
         if until_verdict && settling.is_settled() {
-            return Ok(judgement);
+            return Ok(());
         }
         let Some(next) = schedule
             .next(Instant::now())
             .filter(|_| !recording.is_over())
         else {
-            return Ok(judgement);
+            return Ok(());
         };
         state.next = Some(next);
         while Instant::now() < next {
@@ -158,7 +173,7 @@ async fn watch(
             let wake = next.min(Instant::now() + REDRAW);
             tokio::select! {
                 biased;
-                () = &mut interrupt => return Ok(judgement),
+                () = &mut interrupt => return Ok(()),
                 () = tokio::time::sleep_until(wake.into()) => {}
             }
         }

@@ -91,8 +91,21 @@ impl Fetcher {
     }
 
     async fn attempt(&self, ask: &Ask<'_>) -> Result<Vec<u8>, FetchError> {
+        let headers = self.access.request_headers(&self.address(ask))?;
+        let mut secrets = self.access.secrets(&headers);
+        if let Way::Web(web) = &self.way {
+            secrets.extend(web.query_values());
+        }
+        let outcome = self.exchange(ask, headers).await;
+        // Whatever a server says may repeat what it was told.
+        outcome.map_err(|error| FetchError {
+            problem: error.problem.without(&secrets),
+            ..error
+        })
+    }
+
+    async fn exchange(&self, ask: &Ask<'_>, headers: HeaderMap) -> Result<Vec<u8>, FetchError> {
         let address = self.address(ask);
-        let headers = self.access.request_headers(&address)?;
         let limit = self.access.timeout;
         let mut received = 0;
         let exchange = async {
