@@ -6,8 +6,10 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::inputs::{read_catalogue, refuse_nothing};
 use super::output::{Paper, Report, print_with_stacks};
-use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose, diagnosis_stacks};
-use crate::report::{Layout, cut_diagnosis, diagnosis_markdown, diagnosis_table, to_json};
+use crate::diagnosis::{DiagnoseOptions, Diagnosis, Stacks, diagnose, diagnosis_stacks};
+use crate::report::{
+    Layout, cut_diagnosis, diagnosis_html, diagnosis_markdown, diagnosis_table, to_json,
+};
 use crate::source::{Source, load_series};
 
 /// Sites of a finding in Markdown when the user does not say.
@@ -47,6 +49,11 @@ impl Report for Diagnosis {
     fn markdown_with(mut self, paper: &Paper) -> Option<String> {
         cut_diagnosis(&mut self, paper.rows_or(MARKDOWN_ROWS));
         Some(diagnosis_markdown(&self, &paper.links))
+    }
+
+    fn html(mut self, paper: &Paper, stacks: Option<&Stacks>) -> Option<String> {
+        cut_diagnosis(&mut self, paper.rows_or(0));
+        Some(diagnosis_html(&self, stacks, &paper.links, &paper.command))
     }
 
     fn source_files(&self) -> Vec<&str> {

@@ -13,6 +13,7 @@ mod explain;
 mod facts;
 mod finding;
 mod folded;
+mod html;
 mod identity;
 mod json;
 mod links;
@@ -34,6 +35,7 @@ mod wrap;
 pub use diff::diff_table;
 pub use explain::{entry_list, entry_page, search_list};
 pub use folded::folded;
+pub use html::{diagnosis_html, diff_html, top_html};
 pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, TOP_SCHEMA, to_json};
 pub use links::SourceLinks;
 pub use markdown::{
