@@ -236,6 +236,18 @@ fn search_zoom_modes_and_sorting_work() {
         "growth only"
     );
 
+    let callers = "document.querySelector('#sites-table .find')";
+    browser.evaluate(&format!("{callers}.click()"));
+    let wanted = browser.evaluate("document.getElementById('flame-search').value");
+    assert_eq!(wanted, told["sites"][0]["function"]);
+    assert!(
+        browser
+            .evaluate("document.querySelectorAll('#flame-picture .hit').length")
+            .as_u64()
+            .unwrap()
+            >= 1
+    );
+
     let column = |number: u32| {
         format!(
             "Array.from(document.querySelectorAll('#sites-table tbody tr'), row => row.cells[{number}].dataset.v ?? row.cells[{number}].textContent)"
@@ -313,6 +325,36 @@ fn without_script_the_page_tells_the_same() {
         );
         assert_eq!(hidden, true, "{case}: controls that do nothing");
         assert_eq!(browser.complaints(), Vec::<String>::new(), "{case}");
+    }
+}
+
+#[test]
+fn the_page_can_fetch_and_run_nothing() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let Some((file, _)) = page(dir.path(), CASES[2]) else {
+        return;
+    };
+    for attempt in [
+        "document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/x.png'}))",
+        "fetch('http://127.0.0.1:9/x').catch(() => 0)",
+        "document.body.setAttribute('style', 'color: red')",
+    ] {
+        browser.open(&file, view(1440, false));
+        assert_eq!(browser.complaints(), Vec::<String>::new());
+        browser.evaluate(&format!(
+            "{attempt}; new Promise(done => setTimeout(done, 200))"
+        ));
+        // This also shows that the other tests would see a complaint.
+        let complaints = browser.complaints();
+        assert!(
+            complaints
+                .iter()
+                .any(|text| text.contains("Content Security Policy")),
+            "{attempt}: {complaints:?}"
+        );
     }
 }
 

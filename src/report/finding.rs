@@ -2,7 +2,7 @@
 
 use super::Layout;
 use super::columns::{Columns, Narrow, Row};
-use super::names::{brief, place, shorten};
+use super::names::{brief, full_place, place, shorten};
 use super::printer::{Printer, Role, Span};
 use super::sanitize::sanitize;
 use super::sparkline::sparkline;
@@ -163,6 +163,12 @@ fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
         vec![label, name],
         Span::plain(shorten(&place, room)),
     );
+    if printer.is_verbose() {
+        let whole = full_place(culprit.file.as_deref(), culprit.line);
+        if !whole.is_empty() {
+            printer.labelled_as(Role::Faint, INDENT, LABEL, "", &whole);
+        }
+    }
     printer.labelled_as(Role::Faint, INDENT, LABEL, "", &basis(culprit));
 }
 

@@ -102,7 +102,8 @@ impl Browser {
 
     /// The value of an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
-        let arguments = json!({"expression": expression, "returnByValue": true});
+        let arguments =
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let result = self.call("Runtime.evaluate", arguments);
         assert!(
             result.get("exceptionDetails").is_none(),

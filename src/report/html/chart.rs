@@ -4,13 +4,17 @@
 use crate::diagnosis::{Diagnosis, FindingSite, Moment, Verdict};
 use crate::report::names::{brief, place};
 use crate::report::sanitize::html::Text;
-use crate::report::units::{duration, from_to, rate_with_interval, size};
+use crate::report::sparkline::thin_out;
+use crate::report::units::{counted, duration, from_to, rate_with_interval, size};
 
 /// The drawing's own measure.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 300.0;
 /// Sites with a line of their own.
 const MAX_LINES: usize = 5;
+/// Snapshots that the table lists, and points of a small line.
+const MAX_LISTED: usize = 400;
+const MAX_SPARK: usize = 48;
 /// How far beyond the last snapshot growth is drawn, as a share of the window.
 const AHEAD: f64 = 0.25;
 
@@ -26,6 +30,8 @@ pub(super) struct Chart {
     pub(super) legend: Vec<Entry>,
     /// The figures behind it: one row a snapshot.
     pub(super) rows: Vec<MomentRow>,
+    /// How many snapshots the table leaves out; empty for none.
+    pub(super) unshown: String,
 }
 
 /// A line of the legend.
@@ -152,7 +158,11 @@ impl Chart {
                 .collect(),
             x_labels: x_labels(&scale, diagnosis),
             legend,
-            rows: heaps.iter().map(row).collect(),
+            unshown: match heaps.len().saturating_sub(MAX_LISTED) {
+                0 => String::new(),
+                more => format!("… {}", counted(more, "more snapshot")),
+            },
+            rows: heaps.iter().take(MAX_LISTED).map(row).collect(),
         })
     }
 }
@@ -237,6 +247,9 @@ fn more_legend(
     {
         entry("repeat", "a collector cycle already seen", String::new());
     }
+    if heaps.iter().any(|heap| heap.1.run > 0) {
+        entry("restart", "one process ends, another begins", String::new());
+    }
     if heaps.iter().any(|heap| !heap.1.used) {
         entry("other", "another process: not judged", String::new());
     }
@@ -314,6 +327,7 @@ pub(super) fn spark(values: &[f64]) -> String {
     }
     // Noise must not look like growth.
     let span = (high - low).max(high.abs() / 4.0).max(f64::MIN_POSITIVE);
+    let values = thin_out(values, MAX_SPARK);
     let last = values.len() - 1;
     let points: Vec<String> = values
         .iter()

@@ -13,12 +13,14 @@ use crate::report::links::SourceLinks;
 use crate::report::memory;
 use crate::report::sanitize::html::Text;
 use crate::report::units::{
-    change, counted, duration, from_to_with_errors, rate_with_interval, size, size_with_error,
+    counted, duration, from_to_with_errors, rate_with_interval, size, size_with_error,
 };
 use crate::units::signed_size;
 
 /// Findings with a card of their own.
 const MAX_CARDS: usize = 30;
+/// Inputs and warnings that a page lists.
+const MAX_LISTED: usize = 300;
 
 /// Lays a diagnosis out as one HTML file. `command` is what was typed.
 pub fn diagnosis_html(
@@ -28,7 +30,12 @@ pub fn diagnosis_html(
     command: &str,
 ) -> String {
     let shown = diagnosis.findings.len().min(MAX_CARDS);
-    let mut warnings: Vec<Text> = diagnosis.warnings.iter().map(Text::new).collect();
+    let listed = diagnosis.warnings.iter().take(MAX_LISTED);
+    let mut warnings: Vec<Text> = listed.map(Text::new).collect();
+    let more = diagnosis.warnings.len().saturating_sub(MAX_LISTED);
+    if more > 0 {
+        warnings.push(Text::new(format!("… {}", counted(more, "more warning"))));
+    }
     warnings.extend(unshown(&diagnosis.findings[shown..]));
     let page = Page {
         banner: banner(diagnosis),
@@ -60,12 +67,14 @@ pub fn diagnosis_html(
         inputs: diagnosis
             .inputs
             .iter()
+            .take(MAX_LISTED)
             .map(|input| InputRow {
                 source: Text::new(&input.source),
                 facts: Text::new(input_facts(input)),
                 warnings: input.warnings.iter().map(Text::new).collect(),
             })
             .collect(),
+        input_count: diagnosis.inputs.len(),
         command: Text::new(command),
     };
     page.html()
@@ -116,7 +125,7 @@ fn tiles(diagnosis: &Diagnosis) -> Vec<Tile> {
                 (first as f64, totals.first_sd),
                 (last as f64, totals.last_sd),
             );
-            tile("Heap in use", sizes, change((last - first) as f64, None));
+            tile("Heap in use", sizes, String::new());
         }
         (_, Some(last)) => {
             let text = size_with_error(last as f64, totals.last_sd);
@@ -173,8 +182,11 @@ fn sites(diagnosis: &Diagnosis, links: &SourceLinks) -> Option<Table> {
         heading: "Allocation sites",
         note: match is_single {
             true => "What is in use in this snapshot, by the place that allocated it.",
+            false if diagnosis.findings.is_empty() => {
+                "By the place that allocated, largest change first. None of these changes is a finding."
+            }
             false => {
-                "By the place that allocated, largest change first. Only the findings above are growth that is told from noise."
+                "By the place that allocated, largest change first. Only the findings above are told from noise."
             }
         },
         columns,

@@ -173,6 +173,21 @@
     }
     window.addEventListener("resize", draw);
     draw();
+    // From a site to the stacks that lead to it.
+    for (const code of document.querySelectorAll("#sites-table td.name code")) {
+      if (!data.names.includes(code.textContent)) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "find";
+      button.textContent = "show its callers";
+      button.addEventListener("click", () => {
+        search.value = code.textContent;
+        search.dispatchEvent(new Event("input"));
+        byId("flame").scrollIntoView();
+        search.focus({ preventScroll: true });
+      });
+      code.parentElement.append(button);
+    }
   }
 
   // ---- The table of sites ----------------------------------------------------------------

@@ -29,6 +29,8 @@ pub(super) struct Page {
     pub(super) warnings: Vec<Text>,
     pub(super) next_steps: Vec<Text>,
     pub(super) inputs: Vec<InputRow>,
+    /// With those that are not listed.
+    pub(super) input_count: usize,
     pub(super) command: Text,
 }
 

@@ -255,6 +255,7 @@ fn page(
         warnings: warnings.iter().map(Text::new).collect(),
         next_steps: Vec::new(),
         inputs: Vec::new(),
+        input_count: 0,
         command: Text::new(command),
     };
     page.html()
