@@ -94,7 +94,7 @@ fn refuses(dir: &Path, arguments: &[&str], code: i32, words: &[&str]) {
 #[test]
 fn help_of_every_command_shows_an_example() {
     let dir = files(&[]);
-    for command in ["diagnose", "diff", "top", "explain"] {
+    for command in ["diagnose", "diff", "top", "capture", "watch", "explain"] {
         for help in [vec![command, "--help"], vec![command, "-h"]] {
             let run = heapdrift(dir.path(), &help, b"");
             assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
@@ -169,7 +169,7 @@ fn input_that_is_not_there_or_no_profile_is_refused_with_a_hint() {
         );
         refuses(
             "nothing",
-            &["nothing: no profile in this directory", "curl"],
+            &["nothing: no profile in this directory", "heapdrift capture"],
         );
         refuses("docs", &["docs: no profile in this directory"]);
         refuses(
@@ -195,17 +195,6 @@ fn input_that_is_not_there_or_no_profile_is_refused_with_a_hint() {
                 "holds 2 directories of captures",
                 "name one, such as store/a",
             ],
-        );
-        refuses(
-            "http://host:6060",
-            &[
-                "not built yet",
-                "curl -o 1.heap.pb.gz 'http://host:6060/debug/pprof/heap?gc=1'",
-            ],
-        );
-        refuses(
-            "pod/api-0:6060",
-            &["not built yet", "kubectl port-forward pod/api-0 6060"],
         );
     }
 }

@@ -327,6 +327,29 @@ fn idle_connections() {
         "net/http.(*conn).serve",
     );
     assert!(suspects(&[READER, WRITER], Some(idle)).is_empty());
+    // Of two servers it is the one that accepts more and more.
+    const ACCEPTED: Row = (
+        "net.sockaddrToTCP < net.(*netFD).accept < net.(*TCPListener).Accept < net/http.(*Server).Serve < main.(*edge).Run",
+        48,
+        KEPT,
+    );
+    const METRICS: Row = (
+        "net.sockaddrToTCP < net.(*netFD).accept < net.(*TCPListener).Accept < net/http.(*Server).Serve < main.serveMetrics",
+        48,
+        |_| (40, 40),
+    );
+    check(
+        &[READER, WRITER, METRICS, ACCEPTED],
+        Some(idle),
+        "idle-server-connections",
+        "main.(*edge).Run",
+    );
+    check(
+        &[READER, WRITER, METRICS],
+        Some(idle),
+        "idle-server-connections",
+        "net/http.(*conn).serve",
+    );
     // They are inside a handler that reads a body.
     let busy = |t: i64| {
         let stack = "internal/poll.(*FD).Read < net.(*netFD).Read < net.(*conn).Read < net/http.(*connReader).Read < bufio.(*Reader).Read < net/http.(*body).Read < main.serve < net/http.serverHandler.ServeHTTP < net/http.(*conn).serve";
@@ -372,6 +395,27 @@ fn an_array_that_is_only_appended_to() {
         }),
     ];
     is_not(&BATCH, None, "append-only-slice");
+}
+
+#[test]
+fn entries_of_a_log_that_a_hook_keeps() {
+    const LINES: Row = (
+        "github.com/sirupsen/logrus.(*Entry).String < main.(*recorder).Fire < github.com/sirupsen/logrus.(*Entry).fireHooks < github.com/sirupsen/logrus.(*Entry).log < main.serve",
+        896,
+        KEPT,
+    );
+    check(&[LINES], None, "append-only-slice", "main.(*recorder).Fire");
+    assert!(suspects(&[LINES], None).is_empty());
+    // It hands them on, and lets go of them.
+    const SENT: Row = (LINES.0, 896, |t| (800 * (t + 1), 20 + 12 * t));
+    is_not(&[SENT], None, "append-only-slice");
+    // Who keeps them may have a map for them.
+    const KNOWN: Row = (
+        "github.com/sirupsen/logrus.(*Entry).String < main.(*sessions).describe < main.serve",
+        896,
+        KEPT,
+    );
+    is_not(&[KNOWN], None, "append-only-slice");
 }
 
 #[test]
@@ -695,6 +739,64 @@ fn whole_objects() {
 }
 
 #[test]
+fn copies_of_whole_objects() {
+    const COPIES: Row = (
+        "k8s.io/api/core/v1.(*Pod).DeepCopy < main.(*history).remember < main.main",
+        1280,
+        KEPT,
+    );
+    check(
+        &[COPIES],
+        Some(only_main),
+        "whole-object-cache",
+        "main.(*history).remember",
+    );
+    assert!(suspects(&[COPIES], Some(only_main)).is_empty());
+    // Copies to work on are dropped; a few are in use at a time, more as the load rises.
+    const WORK: Row = (COPIES.0, 1280, |t| (900 * (t + 1), 20 + 12 * t));
+    is_not(&[WORK], Some(only_main), "whole-object-cache");
+    // One for each object: it ends when there is one of each.
+    const FILLED: Row = (COPIES.0, 1280, |t| {
+        let filled = [0, 79, 126, 155, 173, 184, 190, 194, 196, 198][t as usize];
+        (20 + filled, 20 + filled)
+    });
+    is_not(&[FILLED], Some(only_main), "whole-object-cache");
+    // What was decoded meanwhile is no part of that, and does not make it last.
+    const DECODED: Row = (
+        "k8s.io/api/core/v1.(*PodSpec).Unmarshal < k8s.io/api/core/v1.(*Pod).Unmarshal < k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive",
+        1024,
+        |t| (40 * (t + 1), 40),
+    );
+    is_not(&[FILLED, DECODED], Some(only_main), "whole-object-cache");
+}
+
+/// Copies level off in this window by chance; the strings that they share with what was decoded
+/// grow on, and both together do.
+#[test]
+fn a_general_pattern_goes_by_all_the_growth_that_it_explains() {
+    const COPIES: Row = (
+        "k8s.io/api/core/v1.(*Pod).DeepCopy < main.(*history).remember < main.main",
+        1280,
+        |t| {
+            let copies = [0, 6, 12, 18, 30, 42, 54, 56, 57, 58][t as usize];
+            (20 + copies, 20 + copies)
+        },
+    );
+    is_not(&[COPIES], Some(only_main), "whole-object-cache");
+    const STRINGS: Row = (
+        "k8s.io/api/core/v1.(*EnvVar).Unmarshal < k8s.io/api/core/v1.(*Pod).Unmarshal < k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive",
+        16,
+        KEPT,
+    );
+    check(
+        &[COPIES, STRINGS],
+        Some(only_main),
+        "whole-object-cache",
+        "main.(*history).remember",
+    );
+}
+
+#[test]
 fn old_generations() {
     const ROUTES: Row = (
         "main.newServerGroup < main.(*proxy).reload < main.main",
@@ -722,4 +824,150 @@ fn old_generations() {
         "old-generation-running",
     );
     assert!(suspects(&[ROUTES], Some(|_| generations(60, 60))).is_empty());
+}
+
+#[test]
+fn what_a_reload_started() {
+    const TABLE: Row = (
+        "main.newTable < main.(*proxy).Reload < main.main",
+        2048,
+        KEPT,
+    );
+    fn loops(health: i64, refresh: i64, creator: &str) -> String {
+        dump(&[
+            (
+                "select",
+                "main.every < main.(*proxy).checkHealth",
+                creator,
+                health,
+            ),
+            (
+                "select",
+                "main.every < main.(*proxy).refresh",
+                creator,
+                refresh,
+            ),
+        ])
+    }
+    check(
+        &[TABLE],
+        Some(|t| loops(2 + 10 * t, 2 + 10 * t, "main.(*proxy).Reload")),
+        "old-generation-running",
+        "main.(*proxy).Reload",
+    );
+    // Of a backend there are several.
+    check(
+        &[TABLE],
+        Some(|t| loops(3 * (2 + 10 * t), 2 + 10 * t, "main.(*proxy).Reload")),
+        "old-generation-running",
+        "main.(*proxy).Reload",
+    );
+    // One loop alone waits for something of its own.
+    is_not(
+        &[TABLE],
+        Some(|t| loops(2 + 10 * t, 1, "main.(*proxy).Reload")),
+        "old-generation-running",
+    );
+    // Not as many of the one as of the other.
+    is_not(
+        &[TABLE],
+        Some(|t| loops(2 + 10 * t, 20 + 3 * t, "main.(*proxy).Reload")),
+        "old-generation-running",
+    );
+    // They come with connections, not with configurations.
+    is_not(
+        &[TABLE],
+        Some(|t| loops(2 + 10 * t, 2 + 10 * t, "main.(*proxy).accept")),
+        "old-generation-running",
+    );
+    assert!(suspects(&[TABLE], Some(|_| loops(90, 90, "main.(*proxy).Reload"))).is_empty());
+}
+
+#[test]
+fn managers_of_controller_runtime() {
+    const MANAGER: &str = "sigs.k8s.io/controller-runtime/pkg/manager";
+    fn managers(count: i64, informers: i64) -> String {
+        let group = format!("{MANAGER}.(*runnableGroup).reconcile");
+        let start = format!("{MANAGER}.(*controllerManager).Start");
+        let cache = "sigs.k8s.io/controller-runtime/pkg/cache/internal.(*Informers).Start";
+        let reflector = "k8s.io/client-go/tools/cache.(*Reflector).ListAndWatchWithContext";
+        let receive = "k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive";
+        let group_start = format!("{MANAGER}.(*runnableGroup).Start");
+        dump(&[
+            ("select", &start, "main.(*supervisor).reload", count),
+            ("chan receive", &group, &group_start, 6 * count),
+            (
+                "chan receive",
+                cache,
+                "golang.org/x/sync/errgroup.(*Group).Go",
+                2 * count,
+            ),
+            (
+                "select",
+                reflector,
+                "k8s.io/apimachinery/pkg/util/wait.(*Group).Start",
+                informers,
+            ),
+            (
+                "select",
+                receive,
+                "k8s.io/apimachinery/pkg/watch.NewStreamWatcher",
+                informers,
+            ),
+        ])
+    }
+    let (pattern, culprit) = ("old-generation-running", "main.(*supervisor).reload");
+    check(&[], Some(|t| managers(3 + t, 3 + t)), pattern, culprit);
+    // Each has informers, which are to be stopped with it.
+    check(
+        &[],
+        Some(|t| managers(3 + 5 * t, 3 + 5 * t)),
+        pattern,
+        culprit,
+    );
+    // One manager whose informers become more.
+    is_not(&[], Some(|t| managers(1, 3 + 5 * t)), pattern);
+}
+
+/// Goroutines of a connection that no pattern names come with those that one does.
+#[test]
+fn goroutines_in_step_with_a_pattern_belong_to_it() {
+    fn connections(count: i64, other: &str, creator: &str, others: i64) -> String {
+        let transport = "google.golang.org/grpc/internal/transport";
+        let reader = format!("{transport}.(*http2Client).reader");
+        let new_client = format!("{transport}.newHTTP2Client");
+        dump(&[
+            ("IO wait", &reader, &new_client, count),
+            ("select", other, creator, others),
+        ])
+    }
+    fn found(goroutines: fn(i64) -> String) -> usize {
+        let diagnosis = judged(&[], Some(goroutines));
+        let findings = diagnosis["findings"].as_array().unwrap();
+        let is_named = |finding: &&Value| finding["pattern"] == "grpc-connection-per-call";
+        assert_eq!(findings.iter().filter(is_named).count(), 1, "{findings:#?}");
+        findings.len()
+    }
+    const SERIALIZER: &str = "google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run";
+    const NEW: &str = "google.golang.org/grpc/internal/grpcsync.NewCallbackSerializer";
+    // Three for each.
+    assert_eq!(
+        found(|t| connections(5 + 10 * t, SERIALIZER, NEW, 15 + 30 * t)),
+        1
+    );
+    // As often in the end, but not all the way.
+    assert_eq!(
+        found(|t| connections(5 + 10 * t, SERIALIZER, NEW, 60 + 25 * t)),
+        2
+    );
+    // The program's own are a finding of their own: it says whose they are.
+    assert_eq!(
+        found(|t| connections(
+            5 + 10 * t,
+            "main.(*feed).run",
+            "main.(*feed).Start",
+            15 + 30 * t
+        )),
+        2
+    );
 }

@@ -436,16 +436,10 @@ fn reports() -> Vec<Report> {
 
 /// Reports whose one text is not enough for the pattern, and why. One that comes right is taken
 /// off the list.
-const MISSED: [(&str, &str); 2] = [
-    (
-        "kuberhealthy/kuberhealthy#533",
-        "the text has the program's own frame in a module cache, which makes it a library's",
-    ),
-    (
-        "kubernetes-sigs/controller-runtime#3441",
-        "bodies left open look the same in one dump",
-    ),
-];
+const MISSED: [(&str, &str); 1] = [(
+    "kubernetes-sigs/controller-runtime#3441",
+    "the read loops of the text stand in select, where they wait for a body to be read or closed: of one dump that is bodies left open",
+)];
 
 #[test]
 fn public_reports_are_told_from_what_was_pasted() {
@@ -491,5 +485,5 @@ fn public_reports_are_told_from_what_was_pasted() {
     }
     assert!(new.is_empty(), "{}", new.join("\n"));
     assert_eq!(listed.len(), MISSED.len(), "one came right: {listed:?}");
-    assert!(checked >= 10);
+    assert!(checked >= 11);
 }

@@ -1,11 +1,14 @@
 //! What was typed.
 
+use super::duration::parse_duration;
+use super::fetching::{Cluster, Fetching};
 use super::size::parse_size;
 use crate::diagnosis::FindingVerdict;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -22,16 +25,18 @@ const STYLES: Styles = Styles::styled()
     max_term_width = 100,
     after_help = "\
 Examples:
-  curl -o 1.heap.pb.gz 'http://localhost:6060/debug/pprof/heap?gc=1'   take a snapshot; again later
-  heapdrift diagnose captures/                                         why does it grow?
-  heapdrift diff 1.heap.pb.gz 2.heap.pb.gz                             what changed between two?
-  heapdrift explain                                                    which leaks does it know?
+  heapdrift watch -n prod pod/api-0:6060            why does this pod's memory grow?
+  heapdrift watch http://localhost:6060             the same for a process that serves pprof
+  heapdrift capture http://localhost:6060 --for 1h  keep snapshots in captures/
+  heapdrift diagnose captures/                      why did it grow?
+  heapdrift diff 1.heap.pb.gz 2.heap.pb.gz          what changed between two?
+  heapdrift explain                                 which leaks does it know?
 
 Exit codes:
   0  nothing found at or above --fail-on
   1  found
   2  wrong usage, or input that cannot be read
-  3  inputs that cannot be compared"
+  3  inputs that cannot be compared, or could not be fetched"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -48,12 +53,16 @@ pub(super) enum Command {
     Diff(DiffArgs),
     /// Show the functions that hold memory in one snapshot.
     Top(TopArgs),
+    /// Fetch snapshots of a running process, or of all pods of a workload, into a directory.
+    Capture(CaptureArgs),
+    /// Watch a running process until it is clear why its memory grows, or that it does not.
+    Watch(WatchArgs),
     /// Describe known leak patterns, and what is not a leak.
     Explain(ExplainArgs),
 }
 
 /// Options of every command.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(super) struct General {
     /// Form of the output [default: table].
@@ -61,7 +70,8 @@ pub(super) struct General {
     pub(super) format: Option<Format>,
     /// Write to FILE instead of standard output. May be repeated.
     ///
-    /// The ending chooses the format: .txt, .json, .md, .html, .svg, .folded, .pb.gz or .pb.
+    /// The ending chooses the format: .txt, .json, .md, .html, .svg, .folded, .pb.gz or .pb. Of
+    /// capture and watch: the directory of the snapshots.
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(super) output: Vec<PathBuf>,
     /// When to use colours; NO_COLOR is respected.
@@ -94,7 +104,15 @@ pub(super) struct Reading {
     /// Compare what cannot be compared: other processes, deltas, the wrong order.
     #[arg(long)]
     pub(super) force: bool,
-    /// Largest file, compressed and expanded.
+    #[command(flatten)]
+    pub(super) bounds: Bounds,
+}
+
+/// How large an input may be.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Input")]
+pub(super) struct Bounds {
+    /// Largest profile, compressed and expanded.
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = parse_size)]
     pub(super) max_size: u64,
 }
@@ -114,35 +132,131 @@ Examples:
   heapdrift diagnose captures/
   heapdrift diagnose captures/ --limit 512MiB --app-module example.com/shop
   heapdrift diagnose 1.heap.pb.gz 2.heap.pb.gz 3.heap.pb.gz 4.heap.pb.gz -f json
+  heapdrift diagnose http://localhost:6060
   curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift diagnose -
 
 Exit codes:
   0  nothing found at or above --fail-on
   1  found
   2  wrong usage, or input that cannot be read
-  3  inputs that cannot be compared")]
+  3  inputs that cannot be compared, or could not be fetched")]
 pub(super) struct DiagnoseArgs {
-    /// Files, a directory of captures, or - for standard input.
+    /// Files, a directory of captures, - for standard input, a URL, unix:/path, pod/NAME.
     ///
     /// Heap, goroutine and memory files, and what was pasted from go tool pprof, are told by their
     /// content, ordered by their own clock, and joined when the rest of their names is the same.
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(required_unless_present = "selector", value_name = "SOURCE")]
     pub(super) sources: Vec<OsString>,
-    /// A module that is the application (else told by source paths). May be repeated.
-    #[arg(long, value_name = "MODULE")]
-    pub(super) app_module: Vec<String>,
-    /// Memory limit of the process: says when it is reached.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub(super) limit: Option<u64>,
-    /// Directory of pattern files of your own, beside the built-in ones.
-    #[arg(long, value_name = "DIR")]
-    pub(super) patterns: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) judging: Judging,
     #[command(flatten)]
     pub(super) failing: Failing,
     #[command(flatten)]
     pub(super) reading: Reading,
     #[command(flatten)]
     pub(super) rows: Rows,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
+}
+
+/// What a judgement needs to know besides the profiles.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Judging {
+    /// A module that is the application (else told by source paths). May be repeated.
+    #[arg(long, value_name = "MODULE")]
+    pub(super) app_module: Vec<String>,
+    /// Memory limit of the process [default: that of its container, when captured]: says when it is reached.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(super) limit: Option<u64>,
+    /// Directory of pattern files of your own, beside the built-in ones.
+    #[arg(long, value_name = "DIR")]
+    pub(super) patterns: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  heapdrift capture http://localhost:6060
+  heapdrift capture http://localhost:6060 --every 30s --for 1h -o captures
+  heapdrift capture -n prod deploy/api --every 1m --count 20
+  heapdrift capture unix:/run/app.sock
+
+Exit codes:
+  0    captured
+  2    wrong usage
+  3    nothing could be fetched, or what was fetched could not be kept
+  130  interrupted before --count or --for was reached")]
+pub(super) struct CaptureArgs {
+    /// A URL of net/http/pprof, unix:/path, pod/NAME[:PORT], deploy/NAME, sts/NAME, ds/NAME.
+    #[arg(required_unless_present = "selector", value_name = "TARGET")]
+    pub(super) targets: Vec<OsString>,
+    #[command(flatten)]
+    pub(super) timing: Timing,
+    #[command(flatten)]
+    pub(super) bounds: Bounds,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  heapdrift watch http://localhost:6060
+  heapdrift watch http://localhost:6060 --every 10s --until-verdict -o captures
+  heapdrift watch -n prod pod/api-0:6060
+  heapdrift watch -n prod -l app=api --for 1h -o report.md
+
+Ctrl-C ends the watch and prints the report of what was captured.
+
+Exit codes:
+  0    nothing found at or above --fail-on
+  1    found
+  2    wrong usage
+  3    nothing could be fetched, or what was fetched could not be kept
+  130  interrupted before the first snapshot")]
+pub(super) struct WatchArgs {
+    /// A URL of net/http/pprof, unix:/path, pod/NAME[:PORT], deploy/NAME, sts/NAME, ds/NAME.
+    #[arg(required_unless_present = "selector", value_name = "TARGET")]
+    pub(super) targets: Vec<OsString>,
+    #[command(flatten)]
+    pub(super) timing: Timing,
+    /// End when the verdict is settled: the same from three snapshots in a row.
+    #[arg(long, help_heading = "When")]
+    pub(super) until_verdict: bool,
+    /// With --until-verdict: go on until a leak of this size per hour would have been seen.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "until_verdict", help_heading = "When")]
+    pub(super) smallest: Option<u64>,
+    #[command(flatten)]
+    pub(super) judging: Judging,
+    #[command(flatten)]
+    pub(super) failing: Failing,
+    #[command(flatten)]
+    pub(super) rows: Rows,
+    #[command(flatten)]
+    pub(super) bounds: Bounds,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
+}
+
+/// When snapshots are taken.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "When")]
+pub(super) struct Timing {
+    /// Time between snapshots [default: 30s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(super) every: Option<Duration>,
+    /// Snapshots to take.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) count: Option<u32>,
+    /// How long to go on.
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    pub(super) duration: Option<Duration>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -150,9 +264,10 @@ pub(super) struct DiagnoseArgs {
 Examples:
   heapdrift diff 1.heap.pb.gz 2.heap.pb.gz
   heapdrift diff 1.heap.pb.gz 2.heap.pb.gz --rows 0 -f json
-  heapdrift diff before/ after/ --fail-on growing")]
+  heapdrift diff before/ after/ --fail-on growing
+  heapdrift diff 1.heap.pb.gz http://localhost:6060")]
 pub(super) struct DiffArgs {
-    /// The older heap profile: a file, a directory with one, or - for standard input.
+    /// The older heap profile: a file, a directory with one, - for standard input, or a target.
     #[arg(value_name = "BEFORE")]
     pub(super) before: OsString,
     /// The newer one, of the same process or of another build of the program.
@@ -164,21 +279,30 @@ pub(super) struct DiffArgs {
     pub(super) reading: Reading,
     #[command(flatten)]
     pub(super) rows: Rows,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   heapdrift top heap.pb.gz
-  curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift top - --rows 30")]
+  heapdrift top http://localhost:6060 --rows 30
+  curl -s 'http://localhost:6060/debug/pprof/heap?gc=1' | heapdrift top -")]
 pub(super) struct TopArgs {
-    /// A heap profile, a directory (its last one counts), or - for standard input.
+    /// A heap profile, a directory (its last one counts), - for standard input, or a target.
     #[arg(value_name = "SOURCE")]
     pub(super) source: OsString,
     #[command(flatten)]
     pub(super) reading: Reading,
     #[command(flatten)]
     pub(super) rows: Rows,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
 }
 
 #[derive(Debug, ClapArgs)]

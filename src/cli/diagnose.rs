@@ -1,38 +1,81 @@
 //! `heapdrift diagnose SOURCE…`
 
-use super::args::{DiagnoseArgs, General};
+use super::args::{DiagnoseArgs, General, Judging};
 use super::config::Config;
 use super::exit::Exit;
 use super::failure::Failure;
+use super::fetching::Connector;
 use super::inputs::{read_catalogue, refuse_nothing};
-use super::output::{Paper, Report, print_with_stacks};
-use crate::diagnosis::{DiagnoseOptions, Diagnosis, Stacks, diagnose, diagnosis_stacks};
+use super::judgement::{Judgement, judge_member};
+use super::output::{Paper, Report, print, print_with_stacks};
+use crate::diagnosis::{
+    DiagnoseOptions, Diagnosis, Stacks, diagnose, diagnose_fleet, diagnosis_stacks,
+};
 use crate::report::{
     Layout, cut_diagnosis, diagnosis_html, diagnosis_markdown, diagnosis_table, to_json,
 };
-use crate::source::{Source, load_series};
+use crate::source::{Source, list_targets, load_series};
 
 /// Sites of a finding in Markdown when the user does not say.
 const MARKDOWN_ROWS: usize = 30;
 
 pub(super) fn run(args: &DiagnoseArgs, general: &General) -> Result<Exit, Failure> {
-    let sources = Source::parse_all(&args.sources)?;
-    let catalogue = read_catalogue(args.patterns.as_deref(), &Config::find()?)?;
-    let series = load_series(&sources, &args.reading.options())?;
-    refuse_nothing(&series)?;
-    let options = DiagnoseOptions {
-        app_modules: args.app_module.clone(),
-        limit_bytes: args.limit,
-    };
-    let diagnosis = diagnose(&series, &catalogue, &options)?;
+    let mut sources = Source::parse_all(&args.sources)?;
+    sources.extend(args.cluster.selected().map(Source::Remote));
+    let catalogue = read_catalogue(args.judging.patterns.as_deref(), &Config::find()?)?;
+    let connector = Connector::new(&args.fetching, &args.cluster, args.reading.bounds.max_size)?;
+    let sources = connector.fetch(sources)?;
+    let loading = args.reading.options();
+    let options = args.judging.options();
+    let members = members_of(&sources);
     let threshold = args.failing.fail_on.threshold();
-    let is_found = diagnosis
-        .findings
-        .iter()
-        .any(|finding| finding.verdict >= threshold);
-    let stacks = || diagnosis_stacks(&series, &options);
-    print_with_stacks(diagnosis, &stacks, args.rows.rows, general)?;
+    if members.is_empty() {
+        let series = load_series(&sources, &loading)?;
+        refuse_nothing(&series)?;
+        let diagnosis = diagnose(&series, &catalogue, &options)?;
+        let judgement = Judgement::One(Box::new(diagnosis));
+        let is_found = judgement.has(threshold);
+        let stacks = || diagnosis_stacks(&series, &options);
+        print_with_stacks(judgement, &stacks, args.rows.rows, general)?;
+        return Ok(Exit::from_found(is_found, args.failing.exit_zero));
+    }
+    let judge = |(name, source)| judge_member(name, &source, &catalogue, &options, &loading);
+    let members = members.into_iter().map(judge).collect();
+    let judgement = Judgement::Several(Box::new(diagnose_fleet(members)));
+    let is_found = judgement.has(threshold);
+    print(judgement, args.rows.rows, general)?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
+}
+
+/// The processes of a store with several, or of a target that names several; none when the
+/// sources are one series.
+fn members_of(sources: &[Source]) -> Vec<(String, Source)> {
+    if let [Source::Directory(path)] = sources {
+        let targets = list_targets(path).into_iter();
+        return targets
+            .map(|(name, path)| (name, Source::Directory(path)))
+            .collect();
+    }
+    let are_fetched = sources.len() > 1
+        && sources
+            .iter()
+            .all(|source| matches!(source, Source::Fetched(_)));
+    match are_fetched {
+        true => sources
+            .iter()
+            .map(|source| (source.to_string(), source.clone()))
+            .collect(),
+        false => Vec::new(),
+    }
+}
+
+impl Judging {
+    pub(super) fn options(&self) -> DiagnoseOptions {
+        DiagnoseOptions {
+            app_modules: self.app_module.clone(),
+            limit_bytes: self.limit,
+        }
+    }
 }
 
 impl Report for Diagnosis {

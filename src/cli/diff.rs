@@ -3,6 +3,7 @@
 use super::args::{DiffArgs, FailOn, General};
 use super::exit::Exit;
 use super::failure::Failure;
+use super::fetching::Connector;
 use super::output::{Paper, Report, print_with_stacks};
 use crate::diagnosis::{Diff, RowVerdict, Stacks, diff, diff_stacks};
 use crate::report::{Layout, cut_diff, diff_html, diff_markdown, diff_table, to_json};
@@ -13,6 +14,8 @@ const MARKDOWN_ROWS: usize = 30;
 
 pub(super) fn run(args: &DiffArgs, general: &General) -> Result<Exit, Failure> {
     let sources = Source::parse_all(&[&args.before, &args.after])?;
+    let connector = Connector::new(&args.fetching, &args.cluster, args.reading.bounds.max_size)?;
+    let sources = connector.fetch_each(sources)?;
     let [before, after] = sources.as_slice() else {
         unreachable!("two arguments are two sources");
     };

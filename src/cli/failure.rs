@@ -4,6 +4,7 @@ use super::exit::Exit;
 use crate::diagnosis::NotComparable;
 use crate::report::sanitize;
 use crate::source::SourceError;
+use crate::source::remote::{FetchError, StoreError};
 use std::io::Write;
 
 /// Why a command printed no result.
@@ -41,6 +42,16 @@ impl Failure {
         self
     }
 
+    /// What went wrong, without hints; untrusted text.
+    pub(super) fn message(&self) -> String {
+        let messages: Vec<&str> = self
+            .problems
+            .iter()
+            .map(|problem| problem.message.as_str())
+            .collect();
+        messages.join("; ")
+    }
+
     /// Prints all problems on standard error; a hint that follows again is printed once.
     pub(super) fn report(self) -> Exit {
         let mut text = String::new();
@@ -68,6 +79,33 @@ impl From<SourceError> for Failure {
         };
         Self::new(exit, error.to_string(), error.hint())
     }
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        Self::new(Exit::NotComparable, error.to_string(), error.hint())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(Exit::NotComparable, error.to_string(), error.hint())
+    }
+}
+
+/// Says something on standard error that does not end the run.
+pub(super) fn warn(message: &str) {
+    say("warning", message);
+}
+
+/// Says on standard error how far things are.
+pub(super) fn note(message: &str) {
+    say("note", message);
+}
+
+fn say(mark: &str, message: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "{mark}: {}", sanitize(message));
 }
 
 impl From<NotComparable> for Failure {

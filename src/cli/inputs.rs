@@ -1,6 +1,6 @@
 //! What the input options mean, and what to say when no input is left.
 
-use super::args::Reading;
+use super::args::{Bounds, Reading};
 use super::config::Config;
 use super::exit::Exit;
 use super::failure::Failure;
@@ -18,10 +18,19 @@ const MAX_PATTERN_BYTES: u64 = 1 << 20;
 impl Reading {
     pub(super) fn options(&self) -> LoadOptions {
         LoadOptions {
+            force: self.force,
+            ..self.bounds.options()
+        }
+    }
+}
+
+impl Bounds {
+    pub(super) fn options(&self) -> LoadOptions {
+        LoadOptions {
             limits: Limits {
                 max_bytes: usize::try_from(self.max_size).unwrap_or(usize::MAX - 1),
             },
-            force: self.force,
+            force: false,
         }
     }
 }

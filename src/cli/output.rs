@@ -208,7 +208,7 @@ fn typed_command() -> String {
 }
 
 /// The format that a file name asks for.
-fn format_of(path: &Path) -> Option<Format> {
+pub(super) fn format_of(path: &Path) -> Option<Format> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     const ENDINGS: &[(&str, Format)] = &[
         (".json", Format::Json),
@@ -227,7 +227,7 @@ fn format_of(path: &Path) -> Option<Format> {
         .map(|(_, format)| *format)
 }
 
-fn terminal_layout(general: &General) -> Layout {
+pub(super) fn terminal_layout(general: &General) -> Layout {
     let color = match general.color {
         Color::Always => true,
         Color::Never => false,
@@ -257,7 +257,7 @@ fn file_layout(general: &General) -> Layout {
 }
 
 /// Writes data; a reader that went away is not an error.
-fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
+pub(super) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     // The report has decided on colours; the stream only translates them for old consoles.
     let mut stdout = AutoStream::new(std::io::stdout().lock(), ColorChoice::Always);
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {

@@ -3,6 +3,7 @@
 use super::args::{General, TopArgs};
 use super::exit::Exit;
 use super::failure::Failure;
+use super::fetching::Connector;
 use super::inputs::refuse_nothing;
 use super::output::{Paper, Report, print_with_stacks};
 use crate::diagnosis::{Stacks, Top, top, top_stacks};
@@ -14,7 +15,9 @@ const MARKDOWN_ROWS: usize = 30;
 
 pub(super) fn run(args: &TopArgs, general: &General) -> Result<Exit, Failure> {
     let source = Source::parse(&args.source)?;
-    let series = load_series(&[source], &args.reading.options())?;
+    let connector = Connector::new(&args.fetching, &args.cluster, args.reading.bounds.max_size)?;
+    let source = connector.fetch_each(vec![source])?;
+    let series = load_series(&source, &args.reading.options())?;
     refuse_nothing(&series)?;
     let stacks = || top_stacks(&series);
     print_with_stacks(top(&series)?, &stacks, args.rows.rows, general)?;

@@ -15,6 +15,10 @@ use crate::pattern::{EvidenceView, HeapView, PatternMatch};
 use crate::profile::Frame;
 use crate::site::{FrameClass, declared_name};
 
+/// Of what goroutines hold on the heap this share must pass through a frame that is to be blamed
+/// for them.
+const OWNS: f64 = 0.5;
+
 /// What a finding is made of.
 #[derive(Debug, Default)]
 pub(super) struct Parts<'c> {
@@ -174,7 +178,8 @@ fn creators(case: &Case, parts: &Parts, culprit: &Culprit) -> Vec<String> {
 }
 
 /// The pattern's own rule first, then the frame that explains the growth best, then, for
-/// goroutines alone, the application frame that stands on most of their stacks.
+/// goroutines alone, the application frame that stands on most of their stacks, or the one through
+/// which most of what they hold was allocated.
 fn find_culprit(
     case: &Case,
     view: &EvidenceView,
@@ -208,13 +213,14 @@ fn find_culprit(
         let basis = format!("the frame that the pattern {} names", matched.pattern.name);
         return written(blamed.frame, seen_in, basis);
     }
+    let between = if case.is_single() {
+        (0, 0)
+    } else {
+        (0, case.last())
+    };
+    let explains = || blame(case.history, case.sites, case.background, buckets, between);
     if !parts.grown.is_empty() || parts.crowds.is_empty() {
-        let between = if case.is_single() {
-            (0, 0)
-        } else {
-            (0, case.last())
-        };
-        let found = blame(case.history, case.sites, case.background, buckets, between)?;
+        let found = explains()?;
         let basis = format!(
             "{:.0} % of this growth passes through it; Ochiai score {:.2}",
             found.share * 100.0,
@@ -222,7 +228,18 @@ fn find_culprit(
         );
         return written(found.frame, "heap", basis);
     }
-    let frame = view.crowd_owner(&parts.crowds)?;
-    let basis = "the program's own frame on most of these goroutines' stacks".to_owned();
-    written(frame, "goroutine", basis)
+    if let Some(frame) = view.crowd_owner(&parts.crowds) {
+        let basis = "the program's own frame on most of these goroutines' stacks".to_owned();
+        return written(frame, "goroutine", basis);
+    }
+    // A library started them: what they hold on the heap may say for whom.
+    let found = explains()?;
+    let is_own = case.sites.class(found.frame.function) == FrameClass::Application;
+    let basis = format!(
+        "no frame of the program is on these goroutines' stacks; {:.0} % of what they hold on the heap passes through it",
+        found.share * 100.0
+    );
+    (is_own && found.share >= OWNS)
+        .then(|| written(found.frame, "heap", basis))
+        .flatten()
 }

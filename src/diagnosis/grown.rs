@@ -1,6 +1,7 @@
 //! Findings over two or more snapshots: candidates held against the catalogue, those of one
 //! pattern joined, growth without a pattern given to the pattern that it belongs to.
 
+use super::candidate::HeapCandidate;
 use super::case::Case;
 use super::crowd_candidate::crowd_candidates;
 use super::finding::{Parts, write_finding};
@@ -9,7 +10,7 @@ use super::measure::{measure, weigh};
 use super::replaced::write_replaced;
 use super::single::{leaked_crowds, write_leaked};
 use super::{Finding, NotALeak, candidate, sorted_union};
-use crate::growth::Shape;
+use crate::growth::{Shape, grow_in_step};
 use crate::pattern::{Catalogue, EvidenceView, Pattern, match_patterns, reread};
 use crate::units::size;
 
@@ -53,7 +54,7 @@ pub(super) fn findings(
     for (candidate, gave_up) in &candidates.replaced {
         not_a_leak.push(write_replaced(case, &candidate.buckets, *gave_up));
     }
-    for candidate in candidates.kept {
+    for candidate in &candidates.kept {
         let growth = measure(case, &candidate.buckets);
         let mut heap = weigh(case, &candidate.buckets);
         heap.churn = growth.churn;
@@ -64,13 +65,15 @@ pub(super) fn findings(
         let fits = |pattern: &Pattern| pattern.specificity >= GENERAL || lasts(shape);
         let open = matches.unsettled.iter().filter(|pattern| fits(pattern));
         unsettled.extend(open.map(|pattern| pattern.name.clone()));
-        let mut matched = matches
-            .matched
-            .into_iter()
-            .filter(|found| fits(found.pattern));
+        let mut matched = matches.matched.into_iter().filter(|found| {
+            fits(found.pattern) || {
+                let explained = explained(case, candidate, &found.gathered, &candidates.kept);
+                lasts(shape_of(case.history, &explained).shape)
+            }
+        });
         let best = matched.next();
         let parts = Parts {
-            grown: candidate.buckets,
+            grown: candidate.buckets.clone(),
             gathered: best
                 .as_ref()
                 .map_or_else(Vec::new, |found| found.gathered.clone()),
@@ -108,6 +111,7 @@ pub(super) fn findings(
         join(&mut all_parts, parts);
     }
     absorb(case, &mut all_parts);
+    join_in_step(case, view, &mut all_parts);
     for parts in &mut all_parts {
         if let Some(found) = &mut parts.matched {
             let mut heap = weigh(case, &sorted_union(&parts.grown, &parts.gathered));
@@ -134,6 +138,32 @@ pub(super) fn findings(
                 .map(|crowd| write_leaked(case, view, crowd)),
         )
         .collect()
+}
+
+/// All growth that a pattern explains beside a candidate's own: what else grew and is mostly made
+/// of what the pattern gathers. How it grows is seen better in all of it than in a part.
+fn explained(
+    case: &Case,
+    own: &HeapCandidate,
+    gathered: &[u32],
+    all: &[HeapCandidate],
+) -> Vec<u32> {
+    let is_gathered = |other: &&HeapCandidate| is_mostly_of(case, &other.buckets, gathered);
+    let others = all.iter().filter(is_gathered);
+    others.fold(own.buckets.clone(), |sum, other| {
+        sorted_union(&sum, &other.buckets)
+    })
+}
+
+/// Whether at least half of the growth of these buckets is in those that a pattern gathers.
+fn is_mostly_of(case: &Case, buckets: &[u32], gathered: &[u32]) -> bool {
+    let shared: Vec<u32> = buckets
+        .iter()
+        .copied()
+        .filter(|bucket| gathered.binary_search(bucket).is_ok())
+        .collect();
+    let growth = |buckets: &[u32]| candidate::growth_of(case.history, buckets);
+    growth(&shared) >= 0.5 * growth(buckets)
 }
 
 /// Whether growth of that shape goes on, as far as the window shows.
@@ -179,16 +209,9 @@ fn absorb(case: &Case, all: &mut Vec<Parts>) {
     let mut open = std::mem::take(all);
     open.sort_by_key(|parts| std::cmp::Reverse(specificity(parts)));
     for parts in open {
-        let own = candidate::growth_of(case.history, &parts.grown);
         let home = all.iter_mut().find(|other| {
             let has_crowds = parts.crowds.iter().all(|c| other.crowds.contains(c));
-            let shared: Vec<u32> = parts
-                .grown
-                .iter()
-                .copied()
-                .filter(|bucket| other.gathered.binary_search(bucket).is_ok())
-                .collect();
-            let has_heap = candidate::growth_of(case.history, &shared) >= 0.5 * own;
+            let has_heap = is_mostly_of(case, &parts.grown, &other.gathered);
             let has_all = has_crowds && (parts.grown.is_empty() || has_heap);
             specificity(other) > specificity(&parts) && has_all
         });
@@ -203,4 +226,37 @@ fn absorb(case: &Case, all: &mut Vec<Parts>) {
                 .get_or_insert_with(|| found.pattern.name.clone());
         }
     }
+}
+
+/// Gives goroutines that are a library's own throughout to the finding whose goroutines they are
+/// in step with: nobody but that finding says whose they are.
+fn join_in_step(case: &Case, view: &EvidenceView, all: &mut Vec<Parts>) {
+    let counts = |crowd: &usize| &case.crowds.crowds[*crowd].counts[..];
+    let is_nobodys = |parts: &Parts| {
+        let says_nothing = parts.matched.is_none() && parts.grown.is_empty();
+        says_nothing && view.crowd_owner(&parts.crowds).is_none()
+    };
+    let (rest, mut named): (Vec<Parts>, Vec<Parts>) =
+        std::mem::take(all).into_iter().partition(is_nobodys);
+    for parts in rest {
+        let is_home = |home: &&mut Parts| {
+            home.matched.is_some()
+                && home.crowds.iter().any(|theirs| {
+                    let is_in_step = |own| {
+                        grow_in_step(counts(own), counts(theirs))
+                            || grow_in_step(counts(theirs), counts(own))
+                    };
+                    parts.crowds.iter().all(is_in_step)
+                })
+        };
+        match named.iter_mut().find(is_home) {
+            Some(home) => {
+                home.crowds.extend(parts.crowds);
+                home.crowds.sort_unstable();
+                home.crowds.dedup();
+            }
+            None => all.push(parts),
+        }
+    }
+    all.extend(named);
 }

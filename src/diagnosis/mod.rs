@@ -13,6 +13,7 @@ mod crowd_candidate;
 mod culprit;
 mod diff;
 mod finding;
+mod fleet;
 mod grown;
 mod harmless;
 mod identity;
@@ -28,6 +29,7 @@ mod replaced;
 mod restarts;
 mod sentences;
 mod settle;
+mod settling;
 mod single;
 mod stacks;
 mod summary;
@@ -35,8 +37,10 @@ mod timeline;
 mod top;
 
 pub use diff::diff;
+pub use fleet::{Fleet, FleetMember, PooledGrowth, SharedFinding, diagnose_fleet};
 pub use harmless::NotALeakName;
 pub use model::*;
+pub use settling::Settling;
 pub use stacks::{
     StackFrame, StackRow, StackSide, Stacks, diagnosis_stacks, diff_stacks, top_stacks,
 };

@@ -198,6 +198,28 @@ pub fn growth_of(counts: &[u64]) -> i64 {
     }
 }
 
+/// Counts are "the same multiple" within this share.
+const MULTIPLE_WITHIN: f64 = 0.1;
+/// A whole must be there this many times more often in the last snapshot than in the first, or
+/// that its parts grow in step may be chance.
+const LEAST_STARTS: i64 = 3;
+
+/// Whether counts grow in step as parts of one whole do: in each snapshot there are as many as in
+/// `unit`, or the same whole multiple. Those of one whole that is just being started may be
+/// missing.
+pub fn grow_in_step(counts: &[u64], unit: &[u64]) -> bool {
+    let (Some(&last), Some(&last_unit)) = (counts.last(), unit.last()) else {
+        return false;
+    };
+    let times = (last as f64 / last_unit as f64).round();
+    growth_of(unit) >= LEAST_STARTS
+        && times >= 1.0
+        && counts.iter().zip(unit).all(|(&count, &unit)| {
+            let expected = times * unit as f64;
+            (count as f64 - expected).abs() <= (MULTIPLE_WITHIN * expected).max(times)
+        })
+}
+
 /// Whether counts grew by enough to be reported, and how.
 pub fn read_growth(counts: &[u64], seconds: Option<&[f64]>) -> Option<ShapeReading> {
     let growth = growth_of(counts);

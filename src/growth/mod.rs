@@ -23,7 +23,9 @@ mod units;
 
 pub use container::Container;
 pub use counts::Sampler;
-pub use crowd::{Crowd, Crowds, GroupFacts, MIN_GROWTH, growth_of, is_growing, read_growth};
+pub use crowd::{
+    Crowd, Crowds, GroupFacts, MIN_GROWTH, grow_in_step, growth_of, is_growing, read_growth,
+};
 pub use detection::{limit_bytes, live_interval95, objects_needed, standard_error};
 pub use evidence::{BucketCounts, Evidence};
 pub use history::{History, Point};

@@ -93,6 +93,9 @@ pub struct HeapCondition {
     /// Whether a single snapshot needs it; as `required` when not given.
     #[serde(default)]
     pub required_in_snapshot: Option<bool>,
+    /// Of the pattern's conditions on the heap with this word one is enough, and one is needed.
+    #[serde(default)]
+    pub one_of: Option<String>,
     /// The allocation site: the leaf-most frame outside the runtime.
     #[serde(default)]
     pub site: Option<Expression>,
@@ -143,9 +146,9 @@ pub struct HeapCondition {
 }
 
 impl HeapCondition {
-    /// Whether the pattern needs it, in a series or in a single snapshot.
+    /// Whether the pattern needs this very one, in a series or in a single snapshot.
     pub fn is_required(&self, is_single: bool) -> bool {
-        is_required(self.required, self.required_in_snapshot, is_single)
+        self.one_of.is_none() && is_required(self.required, self.required_in_snapshot, is_single)
     }
 }
 
@@ -195,6 +198,10 @@ pub struct GoroutineCondition {
     /// when not given.
     #[serde(default)]
     pub required_in_snapshot: Option<bool>,
+    /// Of the pattern's conditions on the goroutines with this word one is enough, and one is
+    /// needed.
+    #[serde(default)]
+    pub one_of: Option<String>,
     /// A frame on the stack, or the frame that created the goroutine.
     #[serde(default)]
     pub frame: Option<Expression>,
@@ -234,6 +241,12 @@ pub struct GoroutineCondition {
     /// `min_count`, `min_wait_minutes` and `trend` alone do not count.
     #[serde(default)]
     pub one_stack: bool,
+    /// Least number of different stacks that grow in step: in each snapshot as many goroutines of
+    /// each, or the same whole multiple, within a tenth. That is how parts grow of one whole that
+    /// is started again and again. Goroutines out of step do not count. One snapshot cannot show
+    /// it.
+    #[serde(default)]
+    pub in_step: usize,
     /// How the number of these goroutines develops; not checked in a single snapshot.
     #[serde(default)]
     pub trend: Trend,
@@ -259,9 +272,9 @@ pub struct GoroutineCondition {
 }
 
 impl GoroutineCondition {
-    /// Whether the pattern needs it, in a series or in a single snapshot.
+    /// Whether the pattern needs this very one, in a series or in a single snapshot.
     pub fn is_required(&self, is_single: bool) -> bool {
-        is_required(self.required, self.required_in_snapshot, is_single)
+        self.one_of.is_none() && is_required(self.required, self.required_in_snapshot, is_single)
     }
 }
 
@@ -314,10 +327,15 @@ pub enum CulpritRule {
         /// The frame.
         frame: Expression,
     },
-    /// The first application frame rootward of that frame, on the growing heap stacks.
+    /// The first application frame rootward of that frame, on the finding's heap stacks, those
+    /// that grew most first.
     HeapCaller {
         /// The library's frame.
         of: Expression,
+        /// Only on stacks that grew: where several callers are to be expected, and one that holds
+        /// what it held before has nothing to do with it.
+        #[serde(default)]
+        only_grown: bool,
     },
     /// The first application frame leafward of that frame, on goroutines' stacks.
     GoroutineInside {

@@ -3,7 +3,7 @@
 use super::matcher::{Standing, fill};
 use super::view::EvidenceView;
 use super::{Expression, GoroutineCondition, Trend};
-use crate::growth::{Crowd, growth_of, is_growing};
+use crate::growth::{Crowd, grow_in_step, growth_of, is_growing};
 use crate::profile::Frame;
 use crate::site::{CanonId, FrameClass};
 use hashbrown::HashMap;
@@ -84,14 +84,18 @@ pub(super) fn read_goroutines(
     if view.crowds.is_empty() || condition.needs_dump && !has_dump(view) {
         return reading;
     }
+    let crowds = view.crowds.crowds.iter().enumerate();
+    let mut met: Vec<(usize, Tally)> = crowds
+        .filter_map(|(index, crowd)| Some((index, tally_crowd(condition, view, crowd)?)))
+        .filter(|(_, tally)| !condition.one_stack || fits_by_itself(condition, view, tally))
+        .collect();
+    if condition.in_step > 0 {
+        let counts: Vec<&[u64]> = met.iter().map(|(_, tally)| &tally.counts[..]).collect();
+        let mut is_in_step = in_step(&counts, condition.in_step).into_iter();
+        met.retain(|_| is_in_step.next() == Some(true));
+    }
     let mut whole = Tally::new(view.crowds.points);
-    for (index, crowd) in view.crowds.crowds.iter().enumerate() {
-        let Some(tally) = tally_crowd(condition, view, crowd) else {
-            continue;
-        };
-        if condition.one_stack && !fits_by_itself(condition, view, &tally) {
-            continue;
-        }
+    for (index, tally) in met {
         reading.crowds.push(index);
         whole.add(tally);
     }
@@ -309,6 +313,19 @@ fn counts_of(expression: &Expression, view: &EvidenceView) -> Vec<u64> {
     counts
 }
 
+/// Which of several series of counts grow in step with one another: the largest set of at least
+/// `least` whose counts are whole multiples of those of one of them. None where there is no such
+/// set.
+fn in_step(counts: &[&[u64]], least: usize) -> Vec<bool> {
+    let sets = counts.iter().map(|unit| -> Vec<bool> {
+        let set = counts.iter().map(|many| grow_in_step(many, unit));
+        set.collect()
+    });
+    let size = |set: &Vec<bool>| set.iter().filter(|&&is_in_step| is_in_step).count();
+    let largest = sets.max_by_key(size).filter(|set| size(set) >= least);
+    largest.unwrap_or_else(|| vec![false; counts.len()])
+}
+
 fn last_of(counts: &[u64]) -> i64 {
     counts.last().copied().unwrap_or(0) as i64
 }
@@ -327,5 +344,18 @@ mod tests {
         assert!(is_equal(100, 91));
         assert!(!is_equal(100, 89));
         assert!(!is_equal(0, 0), "nothing grew");
+    }
+
+    #[test]
+    fn parts_of_one_whole_grow_in_step() {
+        let (runs, pairs, sixes) = ([3, 5, 8, 14], [6, 10, 16, 28], [18, 30, 48, 84]);
+        let others = ([2, 2, 2, 2], [3, 11, 12, 14]);
+        let all: [&[u64]; 5] = [&sixes, &runs, &others.0, &pairs, &others.1];
+        assert_eq!(in_step(&all, 3), [true, true, false, true, false]);
+        assert_eq!(in_step(&all, 4), [false; 5], "only three do");
+        assert_eq!(in_step(&[&[1, 2, 3], &[1, 2, 3]], 2), [false; 2], "chance");
+        assert_eq!(in_step(&[&[100], &[100]], 2), [false; 2], "one snapshot");
+        let late: [&[u64]; 2] = [&[3, 5, 8, 13], &sixes];
+        assert_eq!(in_step(&late, 2), [true; 2], "one is just being started");
     }
 }

@@ -6,6 +6,7 @@ use super::view::{EvidenceView, HeapView};
 use super::{Catalogue, HeapCondition, Pattern, Trend, Variant};
 use crate::site::FrameClass;
 use crate::units::size;
+use std::collections::BTreeMap;
 
 /// A pattern whose required conditions all hold.
 #[derive(Debug, Clone)]
@@ -100,7 +101,7 @@ fn match_one<'c>(
         && !pattern
             .goroutines
             .iter()
-            .any(|condition| condition.is_required(view.is_single))
+            .any(|condition| condition.one_of.is_some() || condition.is_required(view.is_single))
     {
         return;
     }
@@ -153,12 +154,17 @@ fn read_pattern<'c>(
         crowds: Vec::new(),
     };
     let mut heap_holds = true;
+    // By their word, the best of the conditions of which one is needed.
+    let mut one_of_heap: BTreeMap<&str, bool> = BTreeMap::new();
     for condition in &pattern.heap {
         let reading = read_heap(condition, view, heap);
         if condition.gathers && !condition.absent {
             found
                 .gathered
                 .extend(stacks_that_meet(condition, view, all).map(|s| s.bucket));
+        }
+        if let Some(word) = &condition.one_of {
+            *one_of_heap.entry(word).or_default() |= reading.holds;
         }
         if reading.holds {
             held.push(&condition.id);
@@ -172,9 +178,15 @@ fn read_pattern<'c>(
             heap_holds = false;
         }
     }
+    heap_holds &= one_of_heap.values().all(|&holds| holds);
     let mut goroutines = Standing::Holds;
+    let mut one_of: BTreeMap<&str, Standing> = BTreeMap::new();
     for condition in &pattern.goroutines {
         let reading = read_goroutines(condition, view);
+        if let Some(word) = &condition.one_of {
+            let best = one_of.entry(word).or_insert(reading.standing);
+            *best = reading.standing.max(*best);
+        }
         if reading.standing == Standing::Holds {
             held.push(&condition.id);
             found.evidence.push(reading.sentence);
@@ -186,6 +198,8 @@ fn read_pattern<'c>(
             goroutines = goroutines.min(reading.standing);
         }
     }
+    let weakest = one_of.into_values().min();
+    goroutines = goroutines.min(weakest.unwrap_or(Standing::Holds));
     let holds = |id: &String| held.contains(&id.as_str());
     found.variant = pattern
         .variant

@@ -123,7 +123,7 @@ impl<'a> EvidenceView<'a> {
     ) -> Option<BlamedFrame> {
         rules.iter().find_map(|rule| match rule {
             CulpritRule::Frame { frame } => self
-                .heaviest_heap_frame(heap, |frames| {
+                .heaviest_heap_frame(heap, 0.0, |frames| {
                     self.position(frames, frame).map(|at| frames[at])
                 })
                 .or_else(|| {
@@ -132,12 +132,16 @@ impl<'a> EvidenceView<'a> {
                         in_goroutine: false,
                     })
                 }),
-            CulpritRule::HeapCaller { of } => self.heaviest_heap_frame(heap, |frames| {
-                let at = self.position(frames, of)?;
-                let is_application =
-                    |frame: &&Frame| self.sites.class(frame.function) == FrameClass::Application;
-                frames[at..].iter().find(is_application).copied()
-            }),
+            CulpritRule::HeapCaller { of, only_grown } => {
+                let least = if *only_grown { f64::MIN_POSITIVE } else { 0.0 };
+                self.heaviest_heap_frame(heap, least, |frames| {
+                    let at = self.position(frames, of)?;
+                    let is_application = |frame: &&Frame| {
+                        self.sites.class(frame.function) == FrameClass::Application
+                    };
+                    frames[at..].iter().find(is_application).copied()
+                })
+            }
             CulpritRule::GoroutineInside { of } => self.heaviest_crowd_frame(|crowd| {
                 let frames = self.crowd_frames(crowd);
                 let at = self.position(&frames, of)?;
@@ -185,14 +189,17 @@ impl<'a> EvidenceView<'a> {
         self.heaviest(picked)
     }
 
+    /// The frame that is picked of stacks which weigh most, at least `least` each.
     fn heaviest_heap_frame(
         &self,
         heap: &HeapView,
+        least: f64,
         pick: impl Fn(&[Frame]) -> Option<Frame>,
     ) -> Option<BlamedFrame> {
         let picked = heap.stacks.iter().filter_map(|stack| {
+            let weight = stack.weight.max(0.0);
             let frames: Vec<Frame> = self.sites.frames(stack.stack).collect();
-            Some((pick(&frames)?, stack.weight.max(0.0)))
+            (weight >= least).then_some((pick(&frames)?, weight))
         });
         self.heaviest(picked).map(|frame| BlamedFrame {
             frame,

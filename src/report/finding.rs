@@ -77,7 +77,7 @@ pub(super) fn print_finding(printer: &mut Printer, finding: &Finding) {
 }
 
 /// `LEAK  logger-promise-chain        +11.4 MiB/h (95 %: 10.2 to 12.6)`
-fn print_title(printer: &mut Printer, finding: &Finding) {
+pub(super) fn print_title(printer: &mut Printer, finding: &Finding) {
     let role = match finding.verdict {
         FindingVerdict::Leak => Role::Alarm,
         FindingVerdict::Growing | FindingVerdict::Suspect => Role::Caution,
@@ -150,7 +150,8 @@ fn goroutine_growth(groups: &[FindingGoroutines]) -> String {
     }
 }
 
-fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
+/// The function to blame and where it stands.
+pub(super) fn print_culprit_line(printer: &mut Printer, culprit: &Culprit) {
     let place = place(culprit.file.as_deref(), culprit.line);
     let gap = if place.is_empty() { 0 } else { 2 };
     let room = printer.width().saturating_sub(INDENT + LABEL);
@@ -163,6 +164,10 @@ fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
         vec![label, name],
         Span::plain(shorten(&place, room)),
     );
+}
+
+fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
+    print_culprit_line(printer, culprit);
     if printer.is_verbose() {
         let whole = full_place(culprit.file.as_deref(), culprit.line);
         if !whole.is_empty() {

@@ -8,6 +8,8 @@ use std::fmt::Write;
 pub const DIAGNOSIS_SCHEMA: &str = include_str!("diagnosis.schema.json");
 /// JSON Schema (draft 2020-12) of `diff -f json`.
 pub const DIFF_SCHEMA: &str = include_str!("diff.schema.json");
+/// JSON Schema (draft 2020-12) of `diagnose -f json` of several processes.
+pub const FLEET_SCHEMA: &str = include_str!("fleet.schema.json");
 /// JSON Schema (draft 2020-12) of `top -f json`.
 pub const TOP_SCHEMA: &str = include_str!("top.schema.json");
 

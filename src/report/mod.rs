@@ -12,11 +12,13 @@ mod diff;
 mod explain;
 mod facts;
 mod finding;
+mod fleet;
 mod folded;
 mod html;
 mod identity;
 mod json;
 mod links;
+mod live;
 mod markdown;
 mod memory;
 mod names;
@@ -34,10 +36,12 @@ mod wrap;
 
 pub use diff::diff_table;
 pub use explain::{entry_list, entry_page, search_list};
+pub use fleet::{cut_fleet, fleet_screen, fleet_table};
 pub use folded::folded;
 pub use html::{diagnosis_html, diff_html, top_html};
-pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, TOP_SCHEMA, to_json};
+pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, FLEET_SCHEMA, TOP_SCHEMA, to_json};
 pub use links::SourceLinks;
+pub use live::{Live, live_line, live_screen};
 pub use markdown::{
     catalogue_markdown, diagnosis_markdown, diff_markdown, entry_markdown, search_markdown,
     top_markdown,
@@ -49,6 +53,7 @@ pub use sanitize::sanitize;
 pub use svg::svg;
 pub use table::diagnosis_table;
 pub use top::top_table;
+pub use units::counted;
 
 /// How a report for people is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

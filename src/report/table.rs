@@ -57,12 +57,18 @@ fn print_unshown(printer: &mut Printer, rest: &[Finding]) {
     printer.labelled(0, LABEL, "", &text);
 }
 
-fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
-    let role = match diagnosis.verdict {
+/// How a verdict is shown.
+pub(super) fn verdict_role(verdict: Verdict) -> Role {
+    match verdict {
         Verdict::Leak => Role::Alarm,
         Verdict::Growing | Verdict::Undecided => Role::Caution,
         Verdict::Steady | Verdict::Shrinking => Role::Good,
-    };
+    }
+}
+
+/// The answer and what it rests on.
+pub(super) fn print_header(printer: &mut Printer, diagnosis: &Diagnosis) {
+    let role = verdict_role(diagnosis.verdict);
     let answer = format!("{}: {}", verdict_word(diagnosis.verdict), answer(diagnosis));
     printer.labelled_as(role, 0, LABEL, "verdict", &answer);
     printer.labelled(0, LABEL, "series", &series_facts(diagnosis));

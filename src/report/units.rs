@@ -168,12 +168,23 @@ pub(super) fn signed_count(number: i64) -> String {
 }
 
 /// `1 snapshot`, `6 snapshots`.
-pub(super) fn counted(number: usize, what: &str) -> String {
+pub fn counted(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!(
         "{} {what}{plural}",
         count(i64::try_from(number).unwrap_or(i64::MAX))
     )
+}
+
+/// `0:07`, `4:30` or `1:02:05`, rounded up to whole seconds.
+pub(super) fn clock(seconds: f64) -> String {
+    // Negative and absurd times end at the limits of the type.
+    let seconds = seconds.ceil() as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        hours => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
 }
 
 /// A share from 0 to 1 as `12.3 %`.

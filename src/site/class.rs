@@ -122,7 +122,7 @@ impl Classifier {
         let is_foreign = raw.contains("/vendor/")
             || file.contains("/vendor/")
             || file.contains("@v")
-            || file.contains("/external/")
+            || is_below_external(package, file)
             || package.is_empty();
         if is_foreign || !self.app_modules.is_empty() {
             FrameClass::Dependency
@@ -135,6 +135,13 @@ impl Classifier {
     pub fn is_transparent(canonical: &str) -> bool {
         TRANSPARENT.is_match(canonical)
     }
+}
+
+/// Whether a file lies in the directory `external`, where Bazel keeps modules of others. A
+/// directory of that name which is part of the package's own path is another one.
+fn is_below_external(package: &str, file: &str) -> bool {
+    let count = |directories: &str| directories.split('/').filter(|d| *d == "external").count();
+    count(file) > count(package)
 }
 
 #[cfg(test)]
@@ -185,6 +192,23 @@ mod tests {
             Dependency,
         );
         check("a.com/b/vendor/c.com/d.F", "", Dependency);
+        for file in [
+            "external/com_github_pkg_errors/errors.go",
+            "/build/execroot/_main/external/com_github_pkg_errors/errors.go",
+        ] {
+            check("github.com/pkg/errors.New", file, Dependency);
+        }
+        for file in [
+            "/src/pkg/checks/external/main.go",
+            "example.com/app/pkg/checks/external/main.go",
+        ] {
+            check("example.com/app/pkg/checks/external.Run", file, Application);
+        }
+        check(
+            "example.com/lib/external.F",
+            "external/com_example_lib/external/x.go",
+            Dependency,
+        );
         check("0x4fe3", "", Dependency);
         let told = Classifier::new(vec!["example.com/app".to_owned()]);
         assert_eq!(told.classify("example.com/app.F", "", "x.go"), Application);

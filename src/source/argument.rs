@@ -3,6 +3,7 @@
 use super::directory::list_directory;
 use super::error::SourceError;
 use super::load::{Content, Listed};
+use super::remote::Target;
 use crate::snapshot::stem_of;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -16,34 +17,33 @@ pub enum Source {
     File(PathBuf),
     /// A directory of captures.
     Directory(PathBuf),
+    /// The directory of one target in a capture store that goes on.
+    Stored {
+        /// Where it is.
+        directory: PathBuf,
+        /// What stands in its place in names of files.
+        shown_as: String,
+    },
+    /// A process that runs: it is fetched first, and then is [`Source::Fetched`].
+    Remote(Target),
+    /// A snapshot that was just fetched.
+    Fetched(Fetched),
 }
 
-/// Kinds of Kubernetes objects that name a process, in all of kubectl's spellings.
-const KUBERNETES_KINDS: &[&str] = &[
-    "pod",
-    "pods",
-    "po",
-    "deploy",
-    "deployment",
-    "deployments",
-    "sts",
-    "statefulset",
-    "statefulsets",
-    "ds",
-    "daemonset",
-    "daemonsets",
-    "rs",
-    "replicaset",
-    "job",
-    "svc",
-    "service",
-];
+/// A snapshot in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// Of which process; untrusted text.
+    pub name: String,
+    /// What was fetched: the end of its name, as in `heap.pb.gz`, and its bytes.
+    pub files: Vec<(&'static str, Vec<u8>)>,
+}
 
 impl Source {
     /// Understands one argument. A path that exists is a path, whatever it looks like.
     ///
     /// # Errors
-    /// A source that is not supported yet, or a path that is not there.
+    /// A target that is written wrongly, or a path that is not there.
     pub fn parse(argument: &OsStr) -> Result<Self, SourceError> {
         if argument == "-" {
             return Ok(Self::Stdin);
@@ -53,7 +53,14 @@ impl Source {
         match std::fs::metadata(&path) {
             Ok(meta) if meta.is_dir() => Ok(Self::Directory(path)),
             Ok(_) => Ok(Self::File(path)),
-            Err(error) => Err(refusal(path, &text, &error)),
+            Err(error) => match Target::parse(&text) {
+                Some(target) => Ok(Self::Remote(target?)),
+                None => Err(SourceError::NotReadable {
+                    path,
+                    kind: error.kind(),
+                    reason: error.to_string(),
+                }),
+            },
         }
     }
 
@@ -83,6 +90,9 @@ impl std::fmt::Display for Source {
         match self {
             Self::Stdin => f.write_str("stdin"),
             Self::File(path) | Self::Directory(path) => write!(f, "{}", path.display()),
+            Self::Stored { shown_as, .. } => f.write_str(shown_as),
+            Self::Remote(target) => target.fmt(f),
+            Self::Fetched(fetched) => f.write_str(&fetched.name),
         }
     }
 }
@@ -98,6 +108,37 @@ pub(super) fn list_files(source: &Source) -> Result<Vec<Listed>, SourceError> {
         }]),
         Source::File(path) => Ok(vec![Listed::file(path, None)]),
         Source::Directory(path) => list_directory(path),
+        Source::Stored {
+            directory,
+            shown_as,
+        } => {
+            let mut files = list_directory(directory)?;
+            for file in &mut files {
+                if let Some(name) = file.path().and_then(Path::file_name) {
+                    file.name = format!("{shown_as}/{}", name.display());
+                }
+            }
+            Ok(files)
+        }
+        Source::Remote(target) => Err(SourceError::NotFetched {
+            target: target.to_string(),
+        }),
+        Source::Fetched(fetched) => Ok(fetched
+            .files
+            .iter()
+            .map(|file| fetched.list(file))
+            .collect()),
+    }
+}
+
+impl Fetched {
+    fn list(&self, (suffix, bytes): &(&str, Vec<u8>)) -> Listed {
+        Listed {
+            name: format!("{} {suffix}", self.name),
+            moment: self.name.clone(),
+            content: Content::Bytes(bytes.clone()),
+            directory: None,
+        }
     }
 }
 
@@ -122,87 +163,23 @@ fn plain_path(path: &Path) -> PathBuf {
         .collect()
 }
 
-/// Why an argument that is no path cannot be used.
-fn refusal(path: PathBuf, text: &str, error: &std::io::Error) -> SourceError {
-    if text.starts_with("http://") || text.starts_with("https://") {
-        return SourceError::UrlNotSupported {
-            url: without_credentials(text),
-        };
-    }
-    if let Some(socket) = text.strip_prefix("unix:") {
-        return SourceError::SocketNotSupported {
-            socket: socket.to_owned(),
-        };
-    }
-    if is_kubernetes_target(text) {
-        return SourceError::KubernetesNotSupported {
-            target: text.to_owned(),
-        };
-    }
-    SourceError::NotReadable {
-        path,
-        kind: error.kind(),
-        reason: error.to_string(),
-    }
-}
-
-fn is_kubernetes_target(text: &str) -> bool {
-    matches!(text.split_once('/'), Some((kind, name))
-        if KUBERNETES_KINDS.contains(&kind.split('.').next().unwrap_or_default())
-            && !name.is_empty() && !name.contains('/'))
-}
-
-/// A URL may carry a password, which no message may repeat.
-fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..host_end].rfind('@') {
-        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
-        None => url.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn remote_sources_are_recognised_and_refused() {
-        let refusal = |text: &str| Source::parse(OsStr::new(text)).unwrap_err();
-        for (text, url) in [
-            ("http://api:6060", "http://api:6060"),
-            (
-                "https://user:secret@api/debug?x=a@b",
-                "https://api/debug?x=a@b",
-            ),
-        ] {
-            assert!(
-                matches!(refusal(text), SourceError::UrlNotSupported { url: told } if told == url),
-            );
+    fn what_is_no_path_may_be_a_target() {
+        let parse = |text: &str| Source::parse(OsStr::new(text));
+        for text in ["http://api:6060", "unix:/run/x", "pod/api-0:6060"] {
+            assert!(matches!(parse(text), Ok(Source::Remote(_))), "{text}");
         }
-        for text in [
-            "pod/api-0:6060",
-            "deploy/api",
-            "deployment.apps/api",
-            "sts/db",
-        ] {
-            assert!(
-                matches!(refusal(text), SourceError::KubernetesNotSupported { .. }),
-                "{text}"
-            );
-        }
-        assert!(matches!(
-            refusal("unix:/run/x"),
-            SourceError::SocketNotSupported { .. }
-        ));
         for text in ["pod/a/b", "pods/", "nothing/here", "nothing.pb.gz"] {
             assert!(
-                matches!(refusal(text), SourceError::NotReadable { .. }),
+                matches!(parse(text), Err(SourceError::NotReadable { .. })),
                 "{text}"
             );
         }
+        assert!(matches!(parse("unix:x"), Err(SourceError::Target(_))));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use super::error::SourceError;
 use super::file_name::{is_hidden, looks_like_profile};
 use super::load::Listed;
+use super::remote::target_of;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,26 @@ pub(super) fn list_directory(directory: &Path) -> Result<Vec<Listed>, SourceErro
             count: captures.len(),
             first: first.clone(),
         }),
+    }
+}
+
+/// The targets of a capture store that holds several: their names and directories, sorted by
+/// name. Empty for every other directory.
+pub fn list_targets(directory: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = read_directory(directory) else {
+        return Vec::new();
+    };
+    if entries.files.iter().any(|path| looks_like_profile(path)) {
+        return Vec::new();
+    }
+    let named = entries.directories.into_iter();
+    let mut targets: Vec<(String, PathBuf)> = named
+        .filter_map(|path| Some((target_of(&path)?, path)))
+        .collect();
+    targets.sort();
+    match targets.len() {
+        0 | 1 => Vec::new(),
+        _ => targets,
     }
 }
 
@@ -164,6 +185,19 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_store_of_several_targets_names_them() {
+        let root = tree(&["b/1.heap.gz", "a/1.heap.gz", "c/1.heap.gz"]);
+        assert!(list_targets(root.path()).is_empty());
+        for (name, target) in [("a", "pod/z"), ("b", "pod/y")] {
+            let text = format!("{{\"target\": \"{target}\"}}");
+            fs::write(root.path().join(name).join("target.json"), text).unwrap();
+        }
+        let expected = [("pod/y", "b"), ("pod/z", "a")]
+            .map(|(target, name)| (target.to_owned(), root.path().join(name)));
+        assert_eq!(list_targets(root.path()), expected);
     }
 
     #[test]

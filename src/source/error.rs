@@ -1,5 +1,6 @@
 //! What can be wrong with a SOURCE, and what to do about it.
 
+use super::remote::TargetError;
 use crate::snapshot::Skipped;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -42,22 +43,13 @@ pub enum SourceError {
     /// `-` given at a keyboard.
     #[error("standard input is a terminal")]
     StdinIsTerminal,
-    /// http(s), not built yet.
-    #[error("{url}: fetching from a URL is not built yet")]
-    UrlNotSupported {
+    /// A target that is written wrongly.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A target where files are needed.
+    #[error("{target}: a process that runs, where files are needed")]
+    NotFetched {
         /// Without credentials.
-        url: String,
-    },
-    /// Unix socket, not built yet.
-    #[error("unix:{socket}: fetching from a socket is not built yet")]
-    SocketNotSupported {
-        /// Its path.
-        socket: String,
-    },
-    /// Kubernetes, not built yet.
-    #[error("{target}: fetching from Kubernetes is not built yet")]
-    KubernetesNotSupported {
-        /// As `pod/NAME`.
         target: String,
     },
     /// Where one snapshot is needed, a source holds another number.
@@ -93,25 +85,17 @@ impl SourceError {
     pub fn hint(&self) -> String {
         match self {
             Self::NotReadable { kind, .. } => match kind {
-                ErrorKind::NotFound => "check the path; a SOURCE is a file, a directory of captures, or - for standard input".to_owned(),
+                ErrorKind::NotFound => "check the path; a SOURCE is a file, a directory of captures, - for standard input, a URL, unix:/path, or pod/NAME".to_owned(),
                 _ => "check the path and its permissions".to_owned(),
             },
-            Self::NoProfiles { .. } => "save some with `curl -o 1.heap.pb.gz 'http://HOST:PORT/debug/pprof/heap?gc=1'`; files are told by their content, sub-directories are not searched".to_owned(),
+            Self::NoProfiles { .. } => "`heapdrift capture http://HOST:PORT --every 30s --count 10` fills one; files are told by their content, sub-directories are not searched".to_owned(),
             Self::SeveralDirectories { first, .. } => {
                 format!("each directory is a series of its own: name one, such as {}", first.display())
             }
             Self::StdinTwice => "give the other profiles as files".to_owned(),
             Self::StdinIsTerminal => "pipe a profile in: `curl -s 'http://HOST:PORT/debug/pprof/heap?gc=1' | heapdrift top -`".to_owned(),
-            Self::UrlNotSupported { url } => {
-                format!("save it first: `curl -o 1.heap.pb.gz '{}'`", heap_url(url))
-            }
-            Self::SocketNotSupported { socket } => {
-                format!("save it first: `curl --unix-socket {socket} -o 1.heap.pb.gz 'http://localhost/debug/pprof/heap?gc=1'`")
-            }
-            Self::KubernetesNotSupported { target } => {
-                let (object, port) = target.split_once(':').unwrap_or((target, "6060"));
-                format!("save it first: `kubectl port-forward {object} {port}`, then `curl -o 1.heap.pb.gz 'http://localhost:{port}/debug/pprof/heap?gc=1'`")
-            }
+            Self::Target(error) => error.hint().to_owned(),
+            Self::NotFetched { .. } => "save snapshots first with `heapdrift capture`".to_owned(),
             Self::NotOneHeap { count: 0, .. } => "fetch /debug/pprof/heap?gc=1".to_owned(),
             Self::NotOneHeap { .. } => "name one file; `heapdrift diagnose` takes a whole series".to_owned(),
             Self::LeftOut { reason, .. } => reason.hint().to_owned(),
@@ -142,37 +126,5 @@ pub(super) fn in_words(kind: ErrorKind, reason: &str) -> String {
             .next()
             .unwrap_or(reason)
             .to_owned(),
-    }
-}
-
-/// Where a base URL's heap profile stands.
-fn heap_url(url: &str) -> String {
-    let path = url.split_once("://").map_or(url, |(_, rest)| rest);
-    match path.split_once('/') {
-        None | Some((_, "")) => format!("{}/debug/pprof/heap?gc=1", url.trim_end_matches('/')),
-        Some((_, "debug/pprof" | "debug/pprof/")) => {
-            format!("{}/heap?gc=1", url.trim_end_matches('/'))
-        }
-        Some(_) => url.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_hint_names_the_heap_endpoint() {
-        for (url, heap) in [
-            ("http://a:1", "http://a:1/debug/pprof/heap?gc=1"),
-            ("http://a:1/", "http://a:1/debug/pprof/heap?gc=1"),
-            ("http://a/debug/pprof/", "http://a/debug/pprof/heap?gc=1"),
-            ("http://a/x/heap", "http://a/x/heap"),
-        ] {
-            assert_eq!(heap_url(url), heap);
-        }
-        let target = "pod/api-0:8080".to_owned();
-        let hint = SourceError::KubernetesNotSupported { target }.hint();
-        assert!(hint.contains("port-forward pod/api-0 8080"), "{hint}");
     }
 }

@@ -27,6 +27,7 @@ pub(super) struct Listed {
 pub(super) enum Content {
     Stdin,
     File(PathBuf),
+    Bytes(Vec<u8>),
 }
 
 /// A file that was read.
@@ -38,7 +39,7 @@ pub(super) struct Loaded {
 impl Listed {
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.content {
-            Content::Stdin => None,
+            Content::Stdin | Content::Bytes(_) => None,
             Content::File(path) => Some(path),
         }
     }
@@ -185,6 +186,7 @@ fn read(content: &Content, limits: &Limits) -> Result<Vec<u8>, Skipped> {
     let mut bytes = Vec::new();
     let outcome = match content {
         Content::Stdin => std::io::stdin().lock().take(limit).read_to_end(&mut bytes),
+        Content::Bytes(fetched) => fetched.as_slice().take(limit).read_to_end(&mut bytes),
         Content::File(path) => File::open(path).and_then(|file| {
             let meta = file.metadata()?;
             if meta.is_dir() {

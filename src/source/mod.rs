@@ -1,6 +1,7 @@
 //! Where snapshots come from: SOURCE arguments → bytes → a [`Series`].
 //!
-//! A source is a file, standard input (`-`) or a directory of captures; several may be given.
+//! A source is a file, standard input (`-`), a directory of captures, or a process that runs
+//! ([`remote`]); several may be given.
 //! Files are read and inflated side by side, and decoded one after the other into the one
 //! symbol table of the series.
 //!
@@ -13,8 +14,10 @@ mod error;
 mod file_name;
 mod load;
 mod pair;
+pub mod remote;
 
-pub use argument::Source;
+pub use argument::{Fetched, Source};
+pub use directory::list_targets;
 pub use error::SourceError;
 pub use pair::load_pair;
 

@@ -1,6 +1,6 @@
 //! What is wrong with a diagnosis, and what heapdrift is known to get wrong.
 
-use crate::judged::Judged;
+use crate::judged::{Judged, corpus};
 use crate::named::misnamed;
 use crate::support::Case;
 use std::collections::BTreeSet;
@@ -75,17 +75,17 @@ pub const KNOWN_MISSES_OF_PATTERNS: &[(&str, &str, &str)] = &[
     (
         "compressor-per-connection",
         "culprit",
-        "the writer that makes the compressor is shown; the server that keeps it calls it",
+        "the writer that first writes to the compressor is shown; the server that keeps it calls it",
     ),
     (
         "compressor-per-connection-fixed",
         "named",
-        "a small growth of the honest work is called growing",
+        "articles are read anew in place of the loaded ones: the sample shows 5.0 MiB more and 0.5 MiB less of them, and the heap grew by 33 KiB",
     ),
     (
         "document-slices-kept-fixed",
         "named",
-        "a small growth of the honest work is called growing",
+        "articles are read anew in place of the loaded ones: as many came as went (3.5 MiB), which seven samples do not prove; the heap grew by 73 KiB",
     ),
     (
         "grpc-connection-per-call",
@@ -95,72 +95,27 @@ pub const KNOWN_MISSES_OF_PATTERNS: &[(&str, &str, &str)] = &[
     (
         "grpc-connection-per-call-v165",
         "culprit",
-        "no frame of the program is on the stacks that grow",
+        "no frame of the program is on any stack that was sampled, nor did it start a goroutine",
     ),
     (
         "hot-rewatch-loop",
         "pattern",
-        "its watches pile up as well, which stale-watchers tells first",
-    ),
-    (
-        "hot-rewatch-loop-fixed",
-        "suspect",
-        "one snapshot of a loop that waits looks like one that does not",
-    ),
-    (
-        "idle-server-connections",
-        "culprit",
-        "the server's own goroutine is not among those that grow",
-    ),
-    (
-        "informers-never-stopped",
-        "culprit",
-        "the factory is started elsewhere than objects are decoded",
+        "no watch that it opened has ended, and stale-watchers tells that first",
     ),
     (
         "logger-values-accumulate",
         "verdict",
-        "two copies of the text are alive in some snapshots: its size is not monotone",
-    ),
-    (
-        "logrus-hook-keeps",
-        "pattern",
-        "the entries grow, not the array that holds them",
-    ),
-    (
-        "managers-never-stopped",
-        "pattern",
-        "the goroutines of a manager are the library's own",
-    ),
-    (
-        "managers-never-stopped",
-        "culprit",
-        "no frame of the program is on these goroutines' stacks",
-    ),
-    (
-        "old-generation-running",
-        "pattern",
-        "its loops have names that the pattern does not know",
-    ),
-    (
-        "old-generation-running",
-        "culprit",
-        "the function that builds is shown; the one that reloads stands above",
+        "two copies of the text are alive in two of the eight snapshots: it falls in between",
     ),
     (
         "schema-cache",
         "verdict",
-        "one third is within noise at 512 KiB",
+        "the first third, 2 MiB, is within noise at 512 KiB",
     ),
     (
         "spans-never-ended",
         "verdict",
-        "one third is within noise at 512 KiB",
-    ),
-    (
-        "sql-open-per-query",
-        "culprit",
-        "no frame of the program is on these goroutines' stacks",
+        "the first and the last third have two samples each, and are within noise at 512 KiB",
     ),
     (
         "tls-transport-cache-v037",
@@ -175,22 +130,12 @@ pub const KNOWN_MISSES_OF_PATTERNS: &[(&str, &str, &str)] = &[
     (
         "websocket-feeds-blocked-fixed",
         "named",
-        "a small growth of the honest work is called growing",
+        "articles are read anew in place of the loaded ones: the sample shows 4.5 MiB more and 2.5 MiB less of them, and the heap grew by 61 KiB",
     ),
     (
         "whole-object-cache",
         "verdict",
-        "one third is within noise at 512 KiB",
-    ),
-    (
-        "whole-object-cache",
-        "pattern",
-        "the objects are decoded by an informer that does not keep them",
-    ),
-    (
-        "whole-object-cache",
-        "culprit",
-        "the informer's decoder grew more in this window than what the program copies",
+        "the last third, 2.5 MiB of copies and their strings, is within noise at 512 KiB",
     ),
     (
         "workqueue-bookkeeping",
@@ -253,7 +198,12 @@ impl Ledger {
 
     /// Fails on a miss that is not listed, and on a listed one that was not seen.
     pub fn settle(self) {
-        let of_ours = known_misses().filter(|m| self.kinds.contains(&m.1));
+        // Cases of a half that is left out come neither right nor wrong.
+        let is_judged = |name: &str| {
+            std::env::var_os("HEAPDRIFT_HALF").is_none()
+                || corpus().iter().any(|judged| judged.case.name == name)
+        };
+        let of_ours = known_misses().filter(|m| self.kinds.contains(&m.1) && is_judged(m.0));
         let came_right: Vec<_> = of_ours
             .filter(|(name, kind, _)| !self.seen.contains(&((*name).to_owned(), kind)))
             .map(|(name, kind, _)| format!("{name}: {kind}: came right, take it off the list"))

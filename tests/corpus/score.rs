@@ -82,11 +82,6 @@ impl Score {
         )
     }
 
-    /// The one floor that holds everywhere: what is called a leak is one.
-    pub fn below_precision(&self) -> Option<String> {
-        below("precision", self.rightly, self.called, 0.95)
-    }
-
     /// The floors that this score is below (corpus.md). A share of nothing is below none.
     pub fn below_floors(&self) -> Vec<String> {
         let floors = [

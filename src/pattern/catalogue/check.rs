@@ -259,6 +259,10 @@ impl File<'_> {
             SHARE,
             &table,
         )?;
+        if condition.in_step != 0 {
+            let least = condition.in_step as f64;
+            self.check_range("in_step", least, 2.0, f64::MAX, "2 or more", &table)?;
+        }
         if condition.frame.is_none()
             && condition.created_by.is_none()
             && condition.blocked_in.is_empty()

@@ -113,7 +113,7 @@ fn expressions<'p>(pattern: &'p Pattern, way: &str) -> Vec<&'p Expression> {
         }
         ["culprit", number] => match &pattern.culprit[number.parse::<usize>().expect(way)] {
             CulpritRule::Frame { frame: of }
-            | CulpritRule::HeapCaller { of }
+            | CulpritRule::HeapCaller { of, .. }
             | CulpritRule::GoroutineInside { of }
             | CulpritRule::GoroutineCreator { of } => vec![of],
             CulpritRule::GoroutineStanding => Vec::new(),
@@ -355,7 +355,7 @@ fn a_single_snapshot_must_show_that_watches_are_stuck() {
         let required = conditions.filter(|condition| condition.is_required(is_single));
         required.map(|condition| condition.id.as_str()).collect()
     };
-    assert_eq!(required(false), ["open"]);
+    assert_eq!(required(false), ["open", "no-managers"]);
     assert_eq!(required(true), ["open", "blocked"]);
 }
 

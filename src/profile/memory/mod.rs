@@ -1,5 +1,6 @@
-//! Memory figures of one moment, from any of three texts: the `# runtime.MemStats` trailer of
-//! `heap?debug=1`, a `/metrics` page in Prometheus' text format, and the kernel's cgroup files.
+//! Memory figures of one moment, from any of four texts: the `# runtime.MemStats` trailer of
+//! `heap?debug=1`, a `/metrics` page in Prometheus' text format, the kernel's cgroup files, and
+//! the `memory.json` of a capture store, which holds the first two.
 //!
 //! Knows which figures there are and how two readings of one moment are put together; each
 //! text's own grammar is in a file of its own. Must not know the profiles beside it, nor what
@@ -7,6 +8,7 @@
 //! kernels add figures with every few releases.
 
 mod cgroup;
+mod json;
 mod prometheus;
 mod trailer;
 
@@ -15,6 +17,7 @@ use super::sniff::Form;
 use super::{ProfileError, ProfileFile};
 
 pub(super) use cgroup::is_cgroup;
+pub(super) use json::is_memory_json;
 pub(super) use prometheus::is_metrics;
 pub(super) use trailer::is_trailer;
 
@@ -87,6 +90,9 @@ pub struct MemoryStats {
 
 /// Reads a file that holds memory figures and no profile.
 pub(super) fn decode(bytes: &[u8], form: Form) -> Result<ProfileFile, ProfileError> {
+    if form == Form::MemoryJson {
+        return Ok(ProfileFile::Memory(Box::new(json::read(bytes)?)));
+    }
     let read_line = match form {
         Form::MetricsText => MemoryStats::read_metric,
         Form::CgroupText => MemoryStats::read_cgroup_line,

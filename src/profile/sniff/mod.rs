@@ -26,6 +26,8 @@ pub enum Form {
     MetricsText,
     /// `memory.stat`, `memory.current` and `memory.max` of a control group.
     CgroupText,
+    /// The `memory.json` of a capture store.
+    MemoryJson,
     /// Reports of `go tool pprof`, or texts of the runtime among other text.
     Pasted,
 }
@@ -42,6 +44,9 @@ pub(super) fn recognise(bytes: &[u8]) -> Result<Form, ProfileError> {
         return Err(ProfileError::NotAProfile {
             what: "an HTML or XML page",
         });
+    }
+    if memory::is_memory_json(text) {
+        return Ok(Form::MemoryJson);
     }
     if pasted::has_report(text) {
         return Ok(Form::Pasted);
