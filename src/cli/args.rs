@@ -163,6 +163,7 @@ pub(super) struct DiagnoseArgs {
 
 /// What a judgement needs to know besides the profiles.
 #[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Judgement")]
 pub(super) struct Judging {
     /// A module that is the application (else told by source paths). May be repeated.
     #[arg(long, value_name = "MODULE")]

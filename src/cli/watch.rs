@@ -11,7 +11,9 @@ use super::output::{format_of, print, print_with_stacks};
 use super::recording::{Recording, connect_all, interrupted};
 use super::schedule::Schedule;
 use super::watch_view::{View, ViewState};
-use crate::diagnosis::{DiagnoseOptions, Settling, diagnose, diagnose_fleet, diagnosis_stacks};
+use crate::diagnosis::{
+    DiagnoseOptions, FleetMember, Settling, diagnose, diagnose_fleet, diagnosis_stacks,
+};
 use crate::pattern::Catalogue;
 use crate::source::remote::{Event, Member, Recorder};
 use crate::source::{LoadOptions, Source, load_series};
@@ -182,6 +184,13 @@ impl Judge<'_> {
         }
         let members = recording.members().iter().map(|member| {
             let name = member.name().to_owned();
+            if let (0, Some(trouble)) = (member.snapshots(), member.trouble()) {
+                return FleetMember {
+                    name,
+                    diagnosis: None,
+                    problem: Some(format!("no snapshot: {trouble}")),
+                };
+            }
             let source = self.source_of(member);
             judge_member(name, &source, self.catalogue, &self.options, &self.loading)
         });

@@ -65,22 +65,7 @@ pub fn fleet_screen(fleet: &Fleet, layout: &Layout) -> Vec<String> {
 
 fn print_top(printer: &mut Printer, fleet: &Fleet) {
     let (role, word) = (verdict_role(fleet.verdict), verdict_word(fleet.verdict));
-    let leaking = fleet
-        .members
-        .iter()
-        .filter_map(|member| member.diagnosis.as_ref())
-        .filter(|diagnosis| has_leak(diagnosis))
-        .count();
-    let all = match fleet.members.len() {
-        1 => "1 process".to_owned(),
-        several => format!("{several} processes"),
-    };
-    let answer = match leaking {
-        0 => format!("{word}: none of {all} leaks"),
-        some if some == fleet.members.len() => format!("{word}: all of {all} leak"),
-        1 => format!("{word}: 1 of {all} leaks"),
-        some => format!("{word}: {some} of {all} leak"),
-    };
+    let answer = format!("{word}: {}", answer(fleet));
     printer.labelled_as(role, 0, LABEL, "verdict", &answer);
     if let Some(pooled) = &fleet.pooled {
         printer.labelled(0, LABEL, "together", &pooled_words(pooled, "heap"));
@@ -88,6 +73,33 @@ fn print_top(printer: &mut Printer, fleet: &Fleet) {
     printer.gap();
     for member in &fleet.members {
         print_member(printer, member);
+    }
+}
+
+/// `2 of 3 processes leak`, and how many could not be judged.
+fn answer(fleet: &Fleet) -> String {
+    let judged: Vec<&Diagnosis> = fleet
+        .members
+        .iter()
+        .filter_map(|member| member.diagnosis.as_ref())
+        .collect();
+    let all = match judged.len() {
+        1 => "1 process".to_owned(),
+        several => format!("{several} processes"),
+    };
+    let leaking = judged
+        .iter()
+        .filter(|diagnosis| has_leak(diagnosis))
+        .count();
+    let answer = match leaking {
+        0 => format!("none of {all} leaks"),
+        1 => format!("1 of {all} leaks"),
+        some if some == judged.len() => format!("all of {all} leak"),
+        some => format!("{some} of {all} leak"),
+    };
+    match fleet.members.len() - judged.len() {
+        0 => answer,
+        more => format!("{answer}; {more} could not be judged"),
     }
 }
 

@@ -135,7 +135,7 @@ fn request(
         .map_err(|_| {
             Trouble::new(
                 FetchProblem::NoAddress("the path"),
-                "--path takes /debug/pprof/",
+                "--pprof-path takes /debug/pprof/",
             )
         })?;
     request.headers_mut().extend(headers);

@@ -175,10 +175,7 @@ impl Request<'_> {
     }
 
     fn fetcher(&self, way: PodWay) -> Fetcher {
-        Fetcher {
-            way: Way::Pod(way),
-            access: self.access.clone(),
-        }
+        Fetcher::new(Way::Pod(way), self.access.clone())
     }
 
     /// Where pprof is. The host is there because a URL has one.
@@ -187,7 +184,10 @@ impl Request<'_> {
         let slash = if path.starts_with('/') { "" } else { "/" };
         Endpoint::parse(&format!("http://localhost{slash}{path}")).map_err(|error| {
             let hint = error.hint();
-            Trouble::new(FetchProblem::Cluster(format!("--path: {error}")), hint)
+            Trouble::new(
+                FetchProblem::Cluster(format!("--pprof-path: {error}")),
+                hint,
+            )
         })
     }
 

@@ -200,7 +200,7 @@ fn redirected(answer: &Answer) -> Trouble {
     let place = place.split(['?', '#']).next().unwrap_or_default();
     let advice = match place.starts_with("https:") {
         true => "the pod wants TLS: --pod-tls speaks it",
-        false => "--path names another place of pprof, --port another port",
+        false => "--pprof-path names another place of pprof, --port another port",
     };
     Trouble::new(
         FetchProblem::Loop(format!("the pod sends us to {place:?}")),
