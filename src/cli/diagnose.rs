@@ -8,8 +8,12 @@ use super::fetching::Connector;
 use super::inputs::{read_catalogue, refuse_nothing};
 use super::judgement::{Judgement, judge_member};
 use super::output::{Paper, Report, print, print_with_stacks};
-use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose, diagnose_fleet, diagnosis_stacks};
-use crate::report::{Layout, cut_diagnosis, diagnosis_markdown, diagnosis_table, to_json};
+use crate::diagnosis::{
+    DiagnoseOptions, Diagnosis, Stacks, diagnose, diagnose_fleet, diagnosis_stacks,
+};
+use crate::report::{
+    Layout, cut_diagnosis, diagnosis_html, diagnosis_markdown, diagnosis_table, to_json,
+};
 use crate::source::{Source, list_targets, load_series};
 
 /// Sites of a finding in Markdown when the user does not say.
@@ -88,6 +92,11 @@ impl Report for Diagnosis {
     fn markdown_with(mut self, paper: &Paper) -> Option<String> {
         cut_diagnosis(&mut self, paper.rows_or(MARKDOWN_ROWS));
         Some(diagnosis_markdown(&self, &paper.links))
+    }
+
+    fn html(mut self, paper: &Paper, stacks: Option<&Stacks>) -> Option<String> {
+        cut_diagnosis(&mut self, paper.rows_or(0));
+        Some(diagnosis_html(&self, stacks, &paper.links, &paper.command))
     }
 
     fn source_files(&self) -> Vec<&str> {

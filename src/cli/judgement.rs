@@ -76,7 +76,7 @@ impl Report for Judgement {
         }
     }
 
-    fn html(self, paper: &Paper, stacks: &Stacks) -> Option<String> {
+    fn html(self, paper: &Paper, stacks: Option<&Stacks>) -> Option<String> {
         match self {
             Self::One(diagnosis) => diagnosis.html(paper, stacks),
             Self::Several(_) => None,
