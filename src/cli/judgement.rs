@@ -7,7 +7,7 @@ use crate::diagnosis::{
     DiagnoseOptions, Diagnosis, FindingVerdict, Fleet, FleetMember, Stacks, diagnose,
 };
 use crate::pattern::Catalogue;
-use crate::report::{Layout, cut_fleet, fleet_table, to_json};
+use crate::report::{Layout, cut_fleet, fleet_markdown, fleet_table, to_json};
 use crate::source::{LoadOptions, Source, load_series};
 
 /// The judgement over everything that was given.
@@ -72,7 +72,7 @@ impl Report for Judgement {
     fn markdown_with(self, paper: &Paper) -> Option<String> {
         match self {
             Self::One(diagnosis) => diagnosis.markdown_with(paper),
-            Self::Several(_) => None,
+            Self::Several(fleet) => Some(fleet_markdown(&fleet)),
         }
     }
 

@@ -178,8 +178,10 @@ impl Printing<'_> {
 }
 
 fn missing(form: &str) -> Failure {
-    let message = format!("this command has no {form}");
-    Failure::new(Exit::Usage, message, "use -f table or -f json")
+    let message = format!("there is no {form} of this");
+    let hint =
+        "use -f table, json or markdown; several processes have a page and a flame graph each";
+    Failure::new(Exit::Usage, message, hint)
 }
 
 /// Looks for the report's source files below the repository's root.

@@ -53,6 +53,9 @@ pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> 
     let processes = runtime.block_on(connect_all(&connector, &targets))?;
     let recorder = Recorder::new(root, processes)?;
     let mut recording = Recording::new(recorder, connector, targets);
+    if recording.is_fleet() {
+        refuse_forms_of_one(&reports, general.format)?;
+    }
     let mut judgement = None;
     let watched = runtime.block_on(watch(
         &mut recording,
@@ -104,6 +107,23 @@ fn refuse_reports(reports: &[PathBuf]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Refuses, before anything is fetched, what a report of several processes cannot be.
+fn refuse_forms_of_one(reports: &[PathBuf], format: Option<Format>) -> Result<(), Failure> {
+    let wanted = reports
+        .iter()
+        .filter_map(|path| format_of(path))
+        .chain(format);
+    let has = |format: &Format| matches!(format, Format::Table | Format::Json | Format::Markdown);
+    match wanted.into_iter().find(|format| !has(format)) {
+        None => Ok(()),
+        Some(_) => Err(Failure::new(
+            Exit::Usage,
+            "a report of several processes is a table, JSON or Markdown",
+            "name one pod for a page or a flame graph, or keep the snapshots with -o DIR",
+        )),
+    }
 }
 
 /// The directory of the snapshots and the files of the report, both given by `-o`: what has the

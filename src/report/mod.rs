@@ -43,8 +43,8 @@ pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, FLEET_SCHEMA, TOP_SCHEMA, to_json}
 pub use links::SourceLinks;
 pub use live::{Live, live_line, live_screen};
 pub use markdown::{
-    catalogue_markdown, diagnosis_markdown, diff_markdown, entry_markdown, search_markdown,
-    top_markdown,
+    catalogue_markdown, diagnosis_markdown, diff_markdown, entry_markdown, fleet_markdown,
+    search_markdown, top_markdown,
 };
 pub use pages::{EXPLAIN_SCHEMA, Pages};
 pub use pprof::{pprof, pprof_gz};
