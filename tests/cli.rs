@@ -94,7 +94,9 @@ fn refuses(dir: &Path, arguments: &[&str], code: i32, words: &[&str]) {
 #[test]
 fn help_of_every_command_shows_an_example() {
     let dir = files(&[]);
-    for command in ["diagnose", "diff", "top", "capture", "watch", "explain"] {
+    for command in [
+        "diagnose", "diff", "top", "verify", "capture", "watch", "explain",
+    ] {
         for help in [vec![command, "--help"], vec![command, "-h"]] {
             let run = heapdrift(dir.path(), &help, b"");
             assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));

@@ -57,6 +57,8 @@ pub(super) enum Command {
     Capture(CaptureArgs),
     /// Watch a running process until it is clear why its memory grows, or that it does not.
     Watch(WatchArgs),
+    /// Say whether a fix stopped the growth: the rates of two series, before and after.
+    Verify(VerifyArgs),
     /// Describe known leak patterns, and what is not a leak.
     Explain(ExplainArgs),
 }
@@ -280,6 +282,38 @@ pub(super) struct DiffArgs {
     pub(super) reading: Reading,
     #[command(flatten)]
     pub(super) rows: Rows,
+    #[command(flatten)]
+    pub(super) fetching: Fetching,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  heapdrift verify before/ after/
+  heapdrift verify before/ after/ -f json
+  heapdrift verify captures/old-build captures/new-build -o verdict.md
+
+Exit codes:
+  0  fixed, or reduced
+  1  unchanged, or worse
+  2  wrong usage, or input that cannot be read
+  3  too short to tell, or inputs that cannot be compared or fetched")]
+pub(super) struct VerifyArgs {
+    /// Captures of the process that grew: a directory of snapshots.
+    #[arg(value_name = "BEFORE")]
+    pub(super) before: OsString,
+    /// Captures of the repaired one, under the same load and for about as long.
+    #[arg(value_name = "AFTER")]
+    pub(super) after: OsString,
+    #[command(flatten)]
+    pub(super) judging: Judging,
+    /// End with exit code 0 whatever the verdict is.
+    #[arg(long, help_heading = "Exit code")]
+    pub(super) exit_zero: bool,
+    #[command(flatten)]
+    pub(super) reading: Reading,
     #[command(flatten)]
     pub(super) fetching: Fetching,
     #[command(flatten)]

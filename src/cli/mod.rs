@@ -22,6 +22,7 @@ mod schedule;
 mod screen;
 mod size;
 mod top;
+mod verify;
 mod watch;
 mod watch_view;
 
@@ -66,6 +67,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Top(command) => top::run(command, &args.general),
         Command::Capture(command) => capture::run(command, &args.general),
         Command::Watch(command) => watch::run(command, &args.general),
+        Command::Verify(command) => verify::run(command, &args.general),
         Command::Explain(command) => explain::run(command, &args.general),
     };
     outcome.unwrap_or_else(|failure: Failure| failure.report())

@@ -164,7 +164,7 @@ const MIN_SHARED: f64 = 0.1;
 const MIN_SHARED_OF_OTHER_NAME: f64 = 0.5;
 
 /// Refuses two heaps that have next to nothing in common: other programs, not other builds.
-fn refuse_other_program(
+pub(super) fn refuse_other_program(
     identity: &Identity,
     snapshots: [&Snapshot; 2],
 ) -> Result<(), NotComparable> {

@@ -6,7 +6,7 @@ use crate::profile::{FrameId, FunctionId, HeapColumns, HeapProfile, SymbolTable}
 use crate::site::{
     AcrossBuilds, Bucket, Comparison, Keys, SiteIndex, Translation, compare, keys_across_builds,
 };
-use crate::snapshot::{OtherProcess, Run, Series, is_other_build};
+use crate::snapshot::{OtherProcess, Run, Series, Snapshot, is_other_build};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
@@ -136,7 +136,7 @@ fn translate<'a>(
 }
 
 /// A heap's samples under other keys.
-fn rekeyed<'a>(heap: &'a HeapProfile, keys: &Keys) -> Cow<'a, HeapColumns> {
+pub(super) fn rekeyed<'a>(heap: &'a HeapProfile, keys: &Keys) -> Cow<'a, HeapColumns> {
     if keys.is_empty() {
         return Cow::Borrowed(&heap.columns);
     }
@@ -164,8 +164,18 @@ pub(super) fn matched(
     after: usize,
 ) -> Option<(Identity, Comparison)> {
     let [before, after] = [before, after].map(|index| &series.snapshots[index]);
+    matched_between(sites, before, after)
+}
+
+/// The same of two snapshots whose names `sites` knows.
+pub(super) fn matched_between(
+    sites: &SiteIndex,
+    before: &Snapshot,
+    after: &Snapshot,
+) -> Option<(Identity, Comparison)> {
+    let symbols = sites.symbols();
     let heaps = [before.heap.as_ref()?, after.heap.as_ref()?];
-    let is_other_build = is_other_build(&series.symbols, heaps[0], heaps[1]);
+    let is_other_build = is_other_build(symbols, heaps[0], heaps[1]);
     let comparison = compare(sites, heaps[0], heaps[1], !is_other_build);
     let bytes = heaps.map(|heap| heap.inuse_bytes().max(0) as f64);
     let all = bytes[0] + bytes[1];
@@ -186,7 +196,7 @@ pub(super) fn matched(
             after_share: shares.after_share,
         }
     });
-    let name = |function| series.symbols.function_name(function).to_owned();
+    let name = |function| symbols.function_name(function).to_owned();
     let (listed, rest) = comparison
         .moves
         .split_at(comparison.moves.len().min(MAX_MOVES));

@@ -25,6 +25,7 @@ mod memory;
 mod model;
 mod movement;
 mod next_steps;
+mod programs;
 mod replaced;
 mod restarts;
 mod sentences;
@@ -35,6 +36,7 @@ mod stacks;
 mod summary;
 mod timeline;
 mod top;
+mod verify;
 
 pub use diff::diff;
 pub use fleet::{Fleet, FleetMember, PooledGrowth, SharedFinding, diagnose_fleet};
@@ -45,6 +47,9 @@ pub use stacks::{
     StackFrame, StackRow, StackSide, Stacks, diagnosis_stacks, diff_stacks, top_stacks,
 };
 pub use top::top;
+pub use verify::{
+    NewFinding, RateChange, Verification, VerifiedFinding, VerifySide, VerifyVerdict, verify,
+};
 
 use crate::growth::{Crowds, History, Point, test_units};
 use crate::pattern::{Catalogue, EvidenceView};

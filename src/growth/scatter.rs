@@ -88,6 +88,17 @@ impl Scatter {
         }
         StudentsT::new(0.0, 1.0, self.degrees as f64).map_or(1.0, |t| t.sf(change / sd))
     }
+
+    /// How far from its estimate a change over `time` may lie, by the scatter alone (95 %):
+    /// t(0.975; degrees)·√(s²·time) (Student 1908).
+    pub fn reach95(&self, time: f64) -> f64 {
+        let quantile = StudentsT::new(0.0, 1.0, self.degrees as f64)
+            .map_or(f64::INFINITY, |t| t.inverse_cdf(0.975));
+        match self.per_time * time {
+            variance if variance > 0.0 => quantile * variance.sqrt(),
+            _ => 0.0,
+        }
+    }
 }
 
 /// The median of the slopes between all pairs of points (Theil 1950, Sen 1968), in units per

@@ -299,7 +299,7 @@ fn judge(blocks: &[Block], sds: &[f64], mean: f64) -> Shape {
 }
 
 /// Cuts the points into three blocks that share their ends.
-fn thirds(distinct: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
+pub(super) fn thirds(distinct: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
     let intervals = (distinct.len() - 1) as f64;
     let cut = move |third: u8| distinct[(intervals * f64::from(third) / 3.0).round() as usize];
     (0..3).map(move |third| (cut(third), cut(third + 1)))

@@ -12,6 +12,8 @@ pub const DIFF_SCHEMA: &str = include_str!("diff.schema.json");
 pub const FLEET_SCHEMA: &str = include_str!("fleet.schema.json");
 /// JSON Schema (draft 2020-12) of `top -f json`.
 pub const TOP_SCHEMA: &str = include_str!("top.schema.json");
+/// JSON Schema of `verify -f json`.
+pub const VERIFY_SCHEMA: &str = include_str!("verify.schema.json");
 
 /// Indented JSON with a line break at its end.
 ///

@@ -32,6 +32,7 @@ mod svg;
 mod table;
 mod top;
 mod units;
+mod verify;
 mod wrap;
 
 pub use diff::diff_table;
@@ -39,12 +40,12 @@ pub use explain::{entry_list, entry_page, search_list};
 pub use fleet::{cut_fleet, fleet_screen, fleet_table};
 pub use folded::folded;
 pub use html::{diagnosis_html, diff_html, top_html};
-pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, FLEET_SCHEMA, TOP_SCHEMA, to_json};
+pub use json::{DIAGNOSIS_SCHEMA, DIFF_SCHEMA, FLEET_SCHEMA, TOP_SCHEMA, VERIFY_SCHEMA, to_json};
 pub use links::SourceLinks;
 pub use live::{Live, live_line, live_screen};
 pub use markdown::{
     catalogue_markdown, diagnosis_markdown, diff_markdown, entry_markdown, fleet_markdown,
-    search_markdown, top_markdown,
+    search_markdown, top_markdown, verification_markdown,
 };
 pub use pages::{EXPLAIN_SCHEMA, Pages};
 pub use pprof::{pprof, pprof_gz};
@@ -54,6 +55,7 @@ pub use svg::svg;
 pub use table::diagnosis_table;
 pub use top::top_table;
 pub use units::counted;
+pub use verify::verification_table;
 
 /// How a report for people is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

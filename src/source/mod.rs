@@ -15,11 +15,13 @@ mod file_name;
 mod load;
 mod pair;
 pub mod remote;
+mod sides;
 
 pub use argument::{Fetched, Source};
 pub use directory::list_targets;
 pub use error::SourceError;
 pub use pair::load_pair;
+pub use sides::load_sides;
 
 use crate::profile::{Limits, SymbolTable};
 use crate::snapshot::Series;

@@ -12,7 +12,7 @@ mod tables;
 pub use diagnosis::diagnosis_markdown;
 pub use fleet::fleet_markdown;
 pub use pages::{catalogue_markdown, entry_markdown, search_markdown};
-pub use tables::{diff_markdown, top_markdown};
+pub use tables::{diff_markdown, top_markdown, verification_markdown};
 
 use super::Layout;
 

@@ -2,12 +2,13 @@
 
 use super::document::{Document, MAX_BYTES, list};
 use super::fence_layout;
-use crate::diagnosis::{Diff, Top};
+use crate::diagnosis::{Diff, Top, Verification};
 use crate::report::diff::{diff_facts, diff_rows};
 use crate::report::rows::{cut_diff, cut_top};
 use crate::report::sanitize::markdown::{fenced, sentence};
 use crate::report::top::{top_facts, top_rows};
 use crate::report::units::{change, size_with_error};
+use crate::report::verify::{verdict_word, verification_facts, verification_rows};
 
 const MAX_LIST: usize = 6_000;
 /// What a table may take.
@@ -42,6 +43,27 @@ pub fn top_markdown(top: &Top) -> String {
         top_facts(top),
         &table,
         &top.warnings,
+    )
+}
+
+/// Lays the answer of `verify` out for a comment, a message or a ticket: at most 64 kB.
+pub fn verification_markdown(result: &Verification) -> String {
+    let (_, word) = verdict_word(result.verdict);
+    let table = fitting(result.findings.len(), |rows| {
+        let mut result = result.clone();
+        result.findings.truncate(rows);
+        verification_rows(&result, &fence_layout())
+    });
+    let mut facts = vec![("why", result.reason.clone())];
+    facts.extend(verification_facts(result));
+    let new = result.new_findings.iter();
+    facts.extend(new.map(|finding| ("new growth", finding.title.clone())));
+    facts.extend(result.settles.iter().map(|text| ("next", text.clone())));
+    page(
+        &format!("## heapdrift: {word}"),
+        facts,
+        &table,
+        &result.warnings,
     )
 }
 
