@@ -16,7 +16,7 @@
 //! | [`growth`] | counts, tests, intervals, shapes, multiplicity | patterns |
 //! | [`pattern`] | the catalogue, its matcher, its pages | verdicts |
 //! | [`diagnosis`] | findings, culprits, the verdict: one `Diagnosis` | how it is shown |
-//! | [`source`] | files, directories, standard input | reports |
+//! | [`source`] | files, directories, standard input, processes that run, the store of captures | reports |
 //! | [`report`] | one file a format, and the one place where names are escaped | sources |
 //! | [`cli`] | arguments, environment, terminal, exit codes | everything else's insides |
 //! | [`units`] | how sizes, rates and times are written | anything |

@@ -144,6 +144,35 @@ fn each_pod_has_its_line() {
 }
 
 #[test]
+fn it_is_written_as_markdown() {
+    let (_, text) = diagnose(&store(), &["-f", "markdown"]);
+    assert!(
+        text.starts_with("## heapdrift: LEAK\n\n**2 of 3 processes leak**"),
+        "{text}"
+    );
+    for words in [
+        "prod/api-1",
+        "**where**: a leak in 2 of 3",
+        "<details>",
+        "main.leak",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let output = Command::new(assert_cmd::cargo::cargo_bin!("heapdrift"))
+        .arg("diagnose")
+        .arg(store().path())
+        .args(["-f", "svg"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("several processes have a page and a flame graph each"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_pod_that_cannot_be_judged_says_why() {
     let root = store();
     std::fs::remove_dir_all(root.path().join("y")).unwrap();

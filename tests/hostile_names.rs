@@ -199,6 +199,20 @@ fn is_fenced(text: &str) -> bool {
 }
 
 #[test]
+fn in_html() {
+    for (command, text) in of_every_command("html") {
+        check_text(&command, &text.replace('\t', " "));
+        // The data of the flame graph and the page's own script.
+        assert_eq!(text.matches("<script").count(), 2, "{command}");
+        assert_eq!(text.matches("</script").count(), 2, "{command}");
+        for markup in ["<img", "<b>", "<svg/", "onerror=alert(1)>"] {
+            assert!(!text.contains(markup), "{command}: {markup}");
+        }
+        assert!(text.contains("&#60;script&#62;alert(1)"), "{command}");
+    }
+}
+
+#[test]
 fn in_a_flame_graph() {
     for (command, text) in of_every_command("svg") {
         // inferno's own script is the only one.

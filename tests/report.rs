@@ -75,6 +75,16 @@ fn leak() -> Diagnosis {
             series: [20.1, 21.9, 23.7, 25.8, 27.5, 29.6].map(mib).to_vec(),
             goroutines: vec![41, 41, 42, 41, 41, 41],
         },
+        timeline: moments(),
+        sites: vec![
+            site("(*loggerPromise).WithValues", 52, 7.3, 16.4),
+            site("(*DelegatingLogger).WithValues", 112, 1.1, 3.0),
+            site("<b>.Steady", 7, 2.0, 2.0),
+        ],
+        sites_unshown: Unshown {
+            rows: 6,
+            bytes: 0.3 * MIB,
+        },
         findings: vec![Finding {
             pattern: Some("logger-promise-chain".into()),
             title: "Logger promises pile up because no logger was ever set".into(),
@@ -179,6 +189,28 @@ fn leak() -> Diagnosis {
     }
 }
 
+/// Six snapshots of the judged process, and one of the process before it.
+fn moments() -> Vec<Moment> {
+    let sizes = [35.0, 20.1, 21.9, 23.7, 25.8, 27.5, 29.6].map(mib);
+    let moments = sizes.into_iter().enumerate();
+    moments
+        .map(|(number, bytes)| Moment {
+            source: format!("captures/{number}.heap.pb.gz"),
+            taken_at: Some(format!(
+                "2026-11-30T{:02}:{:02}:00Z",
+                9 + number / 6,
+                number % 6 * 10
+            )),
+            seconds: Some(number as f64 * 600.0 - 600.0),
+            run: usize::from(number > 0),
+            used: number > 0,
+            repeats_previous: number == 4,
+            inuse_bytes: Some(bytes),
+            goroutines: Some(41),
+        })
+        .collect()
+}
+
 /// 29.6 MiB live of 70 MiB resident: 30 + 8.2 + 1 + 0.6 + 5 + 25.2. Every figure is there.
 fn memory() -> MemoryBreakdown {
     let bytes = |size: f64| Some((size * MIB) as u64);
@@ -259,6 +291,12 @@ fn single() -> Diagnosis {
         series: vec![mib(29.6)],
         goroutines: vec![],
     };
+    diagnosis.timeline.truncate(1);
+    diagnosis.timeline[0].used = true;
+    for site in &mut diagnosis.sites {
+        (site.before, site.delta) = (None, None);
+        site.series.truncate(1);
+    }
     let finding = &mut diagnosis.findings[0];
     finding.verdict = FindingVerdict::Suspect;
     finding.growth = None;

@@ -95,7 +95,7 @@ pub(super) struct General {
     /// Columns to fill [default: those of the terminal, at most 160; else 80].
     #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(60..=1000))]
     pub(super) width: Option<u16>,
-    /// List every input file, and public reports of a pattern.
+    /// List every input file, whole paths, and public reports of a pattern.
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(super) verbose: bool,
     /// Print no report: the exit code tells.
@@ -169,6 +169,7 @@ pub(super) struct DiagnoseArgs {
 
 /// What a judgement needs to know besides the profiles.
 #[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Judgement")]
 pub(super) struct Judging {
     /// A module that is the application (else told by source paths). May be repeated.
     #[arg(long, value_name = "MODULE")]

@@ -38,14 +38,17 @@ pub(super) fn run(args: &CaptureArgs, general: &General) -> Result<Exit, Failure
         let recorder = Recorder::new(&root, processes)?;
         let mut recording = Recording::new(recorder, connector, targets);
         let progress = Progress::new(&schedule, general.quiet);
-        let is_interrupted = record(&mut recording, &mut schedule, &progress).await?;
+        let recorded = record(&mut recording, &mut schedule, &progress).await;
         progress.finish();
-        Ok(finish(
-            &recording,
-            &root,
-            is_interrupted && !schedule.is_open(),
-            general.quiet,
-        ))
+        // What was saved before a failure is worth as much as after none.
+        let taken = recording.snapshots();
+        if !general.quiet && (recorded.is_ok() || taken > 0) {
+            tell_end(&recording, &root);
+        }
+        Ok(match recorded? && (!schedule.is_open() || taken == 0) {
+            true => Exit::Interrupted,
+            false => Exit::Clean,
+        })
     })
 }
 
@@ -82,28 +85,25 @@ async fn record(
 }
 
 /// Says what was captured, and what to do with it.
-fn finish(recording: &Recording, root: &Path, is_cut: bool, quiet: bool) -> Exit {
+fn tell_end(recording: &Recording, root: &Path) {
     let taken = recording.snapshots();
     let gaps = recording.gaps();
-    if !quiet {
-        let mut words = format!("{} captured", counted(taken, "snapshot"));
-        if recording.members().len() > 1 {
-            words.push_str(&format!(" of {} processes", recording.members().len()));
-        }
-        if gaps > 0 {
-            words.push_str(&format!(", {} missed", counted(gaps, "snapshot")));
-        }
-        note(&words);
-        let place = match recording.members() {
-            [only] => only.directory().to_owned(),
-            _ => root.to_owned(),
-        };
-        note(&format!("next: heapdrift diagnose {}", place.display()));
+    let mut words = format!("{} captured", counted(taken, "snapshot"));
+    if recording.members().len() > 1 {
+        words.push_str(&format!(" of {} processes", recording.members().len()));
     }
-    match is_cut {
-        true => Exit::Interrupted,
-        false => Exit::Clean,
+    if gaps > 0 {
+        words.push_str(&format!(", {} missed", counted(gaps, "snapshot")));
     }
+    note(&words);
+    if taken == 0 {
+        return;
+    }
+    let place = match recording.members() {
+        [only] => only.directory(),
+        _ => root,
+    };
+    note(&format!("next: heapdrift diagnose {}", place.display()));
 }
 
 /// How far a capture is: a bar on a terminal, lines elsewhere.

@@ -8,9 +8,12 @@ use super::fetching::Connector;
 use super::inputs::{read_catalogue, refuse_nothing};
 use super::judgement::{Judgement, judge_member};
 use super::output::{Paper, Report, print, print_with_stacks};
-use crate::diagnosis::{DiagnoseOptions, Diagnosis, diagnose, diagnose_fleet, diagnosis_stacks};
+use crate::diagnosis::{
+    DiagnoseOptions, Diagnosis, Stacks, diagnose, diagnose_fleet, diagnosis_stacks,
+};
 use crate::report::{
-    Layout, Notices, cut_diagnosis, diagnosis_markdown, diagnosis_notices, diagnosis_table, to_json,
+    Layout, Notices, cut_diagnosis, diagnosis_html, diagnosis_markdown, diagnosis_notices,
+    diagnosis_table, to_json,
 };
 use crate::source::{Source, list_targets, load_series};
 
@@ -94,6 +97,11 @@ impl Report for Diagnosis {
 
     fn notices(&self) -> Option<Notices> {
         Some(diagnosis_notices(self))
+    }
+
+    fn html(mut self, paper: &Paper, stacks: Option<&Stacks>) -> Option<String> {
+        cut_diagnosis(&mut self, paper.rows_or(0));
+        Some(diagnosis_html(&self, stacks, &paper.links, &paper.command))
     }
 
     fn source_files(&self) -> Vec<&str> {

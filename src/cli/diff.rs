@@ -5,8 +5,8 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::fetching::Connector;
 use super::output::{Paper, Report, print_with_stacks};
-use crate::diagnosis::{Diff, RowVerdict, diff, diff_stacks};
-use crate::report::{Layout, cut_diff, diff_markdown, diff_table, to_json};
+use crate::diagnosis::{Diff, RowVerdict, Stacks, diff, diff_stacks};
+use crate::report::{Layout, cut_diff, diff_html, diff_markdown, diff_table, to_json};
 use crate::source::{Source, load_pair};
 
 /// Rows in Markdown when the user does not say.
@@ -42,6 +42,11 @@ impl Report for Diff {
     fn markdown_with(mut self, paper: &Paper) -> Option<String> {
         cut_diff(&mut self, paper.rows_or(MARKDOWN_ROWS));
         Some(diff_markdown(&self))
+    }
+
+    fn html(mut self, paper: &Paper, stacks: Option<&Stacks>) -> Option<String> {
+        cut_diff(&mut self, paper.rows_or(0));
+        Some(diff_html(&self, stacks, &paper.links, &paper.command))
     }
 
     fn source_files(&self) -> Vec<&str> {

@@ -53,7 +53,7 @@ pub(super) struct Fetching {
     /// Further tries after one that failed for a reason that may pass.
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: usize,
-    /// Prometheus metrics of the process: a path on the same server, or a URL. Gives its resident memory.
+    /// Prometheus metrics of the process: a path on the same server, a URL, or :PORT/PATH of a pod. Gives its resident memory.
     #[arg(long, value_name = "PATH")]
     metrics: Option<String>,
 }
@@ -89,6 +89,9 @@ pub(super) struct Cluster {
     /// The pod serves pprof over TLS.
     #[arg(long)]
     pod_tls: bool,
+    /// Name on the certificate of the pod [default: localhost]; implies --pod-tls.
+    #[arg(long, value_name = "NAME")]
+    pod_server_name: Option<String>,
     /// Where pprof is in the pod [default: /debug/pprof/].
     #[arg(long, value_name = "PATH")]
     pprof_path: Option<String>,
@@ -190,6 +193,7 @@ impl Cluster {
                 ViaArg::ApiProxy => Via::ApiProxy,
             },
             pod_tls: self.pod_tls,
+            pod_server_name: self.pod_server_name.clone(),
             path: self.pprof_path.clone(),
         }
     }
@@ -326,7 +330,8 @@ fn parse_target(argument: &OsStr) -> Result<Target, Failure> {
         }),
         None => Err(Failure::new(
             Exit::Usage,
-            format!("{text}: not a target"),
+            // It may be a mistyped address that holds a password.
+            format!("{}: not a target", Target::shown(&text)),
             "a TARGET is a URL such as http://localhost:6060, unix:/path, pod/NAME or deploy/NAME; `heapdrift diagnose` reads files",
         )),
     }

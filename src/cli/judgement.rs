@@ -7,7 +7,7 @@ use crate::diagnosis::{
     DiagnoseOptions, Diagnosis, FindingVerdict, Fleet, FleetMember, Stacks, diagnose,
 };
 use crate::pattern::Catalogue;
-use crate::report::{Layout, Notices, cut_fleet, fleet_table, to_json};
+use crate::report::{Layout, Notices, cut_fleet, fleet_markdown, fleet_table, to_json};
 use crate::source::{LoadOptions, Source, load_series};
 
 /// The judgement over everything that was given.
@@ -72,11 +72,11 @@ impl Report for Judgement {
     fn markdown_with(self, paper: &Paper) -> Option<String> {
         match self {
             Self::One(diagnosis) => diagnosis.markdown_with(paper),
-            Self::Several(_) => None,
+            Self::Several(fleet) => Some(fleet_markdown(&fleet)),
         }
     }
 
-    fn html(self, paper: &Paper, stacks: &Stacks) -> Option<String> {
+    fn html(self, paper: &Paper, stacks: Option<&Stacks>) -> Option<String> {
         match self {
             Self::One(diagnosis) => diagnosis.html(paper, stacks),
             Self::Several(_) => None,

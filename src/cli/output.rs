@@ -40,7 +40,7 @@ pub(super) trait Report: Clone {
     }
 
     /// For a browser, where the report has that form.
-    fn html(self, _paper: &Paper, _stacks: &Stacks) -> Option<String> {
+    fn html(self, _paper: &Paper, _stacks: Option<&Stacks>) -> Option<String> {
         None
     }
 
@@ -61,6 +61,8 @@ pub(super) struct Paper {
     pub(super) rows: Option<usize>,
     /// Where sources are.
     pub(super) links: SourceLinks,
+    /// What was typed.
+    pub(super) command: String,
 }
 
 impl Paper {
@@ -107,6 +109,7 @@ fn print_all(
         paper: Paper {
             rows,
             links: find_sources(&report, general.source_root.as_deref()),
+            command: typed_command(),
         },
     };
     for path in &general.output {
@@ -185,7 +188,8 @@ impl Printing<'_> {
                 .markdown_with(paper)
                 .ok_or_else(|| missing("Markdown"))?,
             Format::Html => report
-                .html(paper, &self.stacks("HTML")?)
+                // A diagnosis of goroutines alone has no heap to draw.
+                .html(paper, self.stacks("HTML").ok().as_ref())
                 .ok_or_else(|| missing("HTML"))?,
             Format::Folded => folded(&self.stacks("stacks")?),
             Format::Svg => svg(&self.stacks("flame graph")?).map_err(|error| {
@@ -219,8 +223,10 @@ impl Printing<'_> {
 }
 
 fn missing(form: &str) -> Failure {
-    let message = format!("this command has no {form}");
-    Failure::new(Exit::Usage, message, "use -f table or -f json")
+    let message = format!("there is no {form} of this");
+    let hint =
+        "use -f table, json or markdown; several processes have a page and a flame graph each";
+    Failure::new(Exit::Usage, message, hint)
 }
 
 /// Looks for the report's source files below the repository's root.
@@ -231,6 +237,21 @@ fn find_sources(report: &impl Report, root: Option<&Path>) -> SourceLinks {
     SourceLinks::find(report.source_files().into_iter(), |end| {
         root.join(end).is_file()
     })
+}
+
+/// The command as it was typed, without the path of the program.
+fn typed_command() -> String {
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,".contains(c);
+    let quoted = words.map(
+        |word| match !word.is_empty() && word.chars().all(is_plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        },
+    );
+    let all: Vec<String> = ["heapdrift".to_owned()].into_iter().chain(quoted).collect();
+    all.join(" ")
 }
 
 /// The format that a file name asks for.

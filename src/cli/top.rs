@@ -6,8 +6,8 @@ use super::failure::Failure;
 use super::fetching::Connector;
 use super::inputs::refuse_nothing;
 use super::output::{Paper, Report, print_with_stacks};
-use crate::diagnosis::{Top, top, top_stacks};
-use crate::report::{Layout, cut_top, to_json, top_markdown, top_table};
+use crate::diagnosis::{Stacks, Top, top, top_stacks};
+use crate::report::{Layout, cut_top, to_json, top_html, top_markdown, top_table};
 use crate::source::{Source, load_series};
 
 /// Rows in Markdown when the user does not say.
@@ -38,5 +38,10 @@ impl Report for Top {
     fn markdown_with(mut self, paper: &Paper) -> Option<String> {
         cut_top(&mut self, paper.rows_or(MARKDOWN_ROWS));
         Some(top_markdown(&self))
+    }
+
+    fn html(mut self, paper: &Paper, stacks: Option<&Stacks>) -> Option<String> {
+        cut_top(&mut self, paper.rows_or(0));
+        Some(top_html(&self, stacks, &paper.links, &paper.command))
     }
 }

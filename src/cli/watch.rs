@@ -11,7 +11,9 @@ use super::output::{format_of, print, print_with_stacks};
 use super::recording::{Recording, connect_all, interrupted};
 use super::schedule::Schedule;
 use super::watch_view::{View, ViewState};
-use crate::diagnosis::{DiagnoseOptions, Settling, diagnose, diagnose_fleet, diagnosis_stacks};
+use crate::diagnosis::{
+    DiagnoseOptions, FleetMember, Settling, diagnose, diagnose_fleet, diagnosis_stacks,
+};
 use crate::pattern::Catalogue;
 use crate::source::remote::{Event, Member, Recorder};
 use crate::source::{LoadOptions, Source, load_series};
@@ -23,6 +25,7 @@ const REDRAW: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> {
     let (store, reports) = split_outputs(&general.output)?;
+    refuse_reports(&reports)?;
     let catalogue = read_catalogue(args.judging.patterns.as_deref(), &Config::find()?)?;
     let targets = parse_targets(&args.targets, &args.cluster)?;
     let connector = Connector::new(&args.fetching, &args.cluster, args.bounds.max_size)?;
@@ -46,26 +49,26 @@ pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> 
         loading: args.bounds.options(),
         names_files: store.is_some(),
     };
-    let (judgement, recording) = runtime()?.block_on(async {
-        let processes = connect_all(&connector, &targets).await?;
-        let recorder = Recorder::new(root, processes)?;
-        let mut recording = Recording::new(recorder, connector, targets);
-        let view = View::new(general);
-        let settling = Settling::new(args.smallest.map(|bytes| bytes as f64));
-        let until_verdict = args.until_verdict;
-        watch(
-            &mut recording,
-            &mut schedule,
-            &judge,
-            view,
-            settling,
-            until_verdict,
-        )
-        .await
-        .map(|judgement| (judgement, recording))
-    })?;
+    let runtime = runtime()?;
+    let processes = runtime.block_on(connect_all(&connector, &targets))?;
+    let recorder = Recorder::new(root, processes)?;
+    let mut recording = Recording::new(recorder, connector, targets);
+    if recording.is_fleet() {
+        refuse_forms_of_one(&reports, general.format)?;
+    }
+    let mut judgement = None;
+    let watched = runtime.block_on(watch(
+        &mut recording,
+        &mut schedule,
+        &judge,
+        View::new(general),
+        Settling::new(args.smallest.map(|bytes| bytes as f64)),
+        args.until_verdict,
+        &mut judgement,
+    ));
+    // Whatever ended it: what was seen until then is worth a report.
     let Some(judgement) = judgement else {
-        return Ok(Exit::Interrupted);
+        return watched.map(|()| Exit::Interrupted);
     };
     if let Some(root) = &store {
         super::failure::note(&format!("the snapshots are in {}", root.display()));
@@ -87,7 +90,40 @@ pub(super) fn run(args: &WatchArgs, general: &General) -> Result<Exit, Failure> 
             None => print(judgement, args.rows.rows, &general)?,
         },
     }
+    watched?;
     Ok(Exit::from_found(is_found, args.failing.exit_zero))
+}
+
+/// Refuses reports that could not be written after hours of watching.
+fn refuse_reports(reports: &[PathBuf]) -> Result<(), Failure> {
+    for path in reports {
+        let parent = path.parent().filter(|parent| *parent != Path::new(""));
+        if parent.is_some_and(|parent| !parent.is_dir()) {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{}: its directory is not there", path.display()),
+                "check the path of -o",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses, before anything is fetched, what a report of several processes cannot be.
+fn refuse_forms_of_one(reports: &[PathBuf], format: Option<Format>) -> Result<(), Failure> {
+    let wanted = reports
+        .iter()
+        .filter_map(|path| format_of(path))
+        .chain(format);
+    let has = |format: &Format| matches!(format, Format::Table | Format::Json | Format::Markdown);
+    match wanted.into_iter().find(|format| !has(format)) {
+        None => Ok(()),
+        Some(_) => Err(Failure::new(
+            Exit::Usage,
+            "a report of several processes is a table, JSON or Markdown",
+            "name one pod for a page or a flame graph, or keep the snapshots with -o DIR",
+        )),
+    }
 }
 
 /// The directory of the snapshots and the files of the report, both given by `-o`: what has the
@@ -110,7 +146,8 @@ fn split_outputs(outputs: &[PathBuf]) -> Result<(Option<PathBuf>, Vec<PathBuf>),
 }
 
 /// Takes rounds and judges them until the schedule ends, the verdict is settled, nothing runs
-/// any more, or the user ends it. `None`: there is nothing to judge.
+/// any more, or the user ends it. The latest judgement is there whatever happens; `None`: there is
+/// nothing to judge.
 async fn watch(
     recording: &mut Recording,
     schedule: &mut Schedule,
@@ -118,16 +155,16 @@ async fn watch(
     view: View,
     mut settling: Settling,
     until_verdict: bool,
-) -> Result<Option<Judgement>, Failure> {
+    judgement: &mut Option<Judgement>,
+) -> Result<(), Failure> {
     let mut interrupt = std::pin::pin!(interrupted());
-    let mut judgement = None;
     let mut state = ViewState::new(recording);
     loop {
         state.next = None;
         view.draw(&state, recording, judgement.as_ref(), &settling);
         let events = tokio::select! {
             biased;
-            () = &mut interrupt => return Ok(judgement),
+            () = &mut interrupt => return Ok(()),
             events = recording.round() => events?,
         };
         recording.refuse_failed_start(&events)?;
@@ -139,16 +176,16 @@ async fn watch(
             let judged = judge.judge(recording)?;
             settling.look(judged.diagnoses());
             view.judged(&judged, recording);
-            judgement = Some(judged);
+            *judgement = Some(judged);
         }
         if until_verdict && settling.is_settled() {
-            return Ok(judgement);
+            return Ok(());
         }
         let Some(next) = schedule
             .next(Instant::now())
             .filter(|_| !recording.is_over())
         else {
-            return Ok(judgement);
+            return Ok(());
         };
         state.next = Some(next);
         while Instant::now() < next {
@@ -156,7 +193,7 @@ async fn watch(
             let wake = next.min(Instant::now() + REDRAW);
             tokio::select! {
                 biased;
-                () = &mut interrupt => return Ok(judgement),
+                () = &mut interrupt => return Ok(()),
                 () = tokio::time::sleep_until(wake.into()) => {}
             }
         }
@@ -182,6 +219,13 @@ impl Judge<'_> {
         }
         let members = recording.members().iter().map(|member| {
             let name = member.name().to_owned();
+            if let (0, Some(trouble)) = (member.snapshots(), member.trouble()) {
+                return FleetMember {
+                    name,
+                    diagnosis: None,
+                    problem: Some(format!("no snapshot: {trouble}")),
+                };
+            }
             let source = self.source_of(member);
             judge_member(name, &source, self.catalogue, &self.options, &self.loading)
         });

@@ -41,7 +41,8 @@ pub(super) fn list_sites(case: &Case, buckets: &[u32]) -> Vec<FindingSite> {
     sites.into_iter().map(|(_, site)| site).collect()
 }
 
-fn write_site(case: &Case, frame: Frame, numbers: &[u32]) -> FindingSite {
+/// A site with these buckets.
+pub(super) fn write_site(case: &Case, frame: Frame, numbers: &[u32]) -> FindingSite {
     let history = case.history;
     let series = history.series(numbers);
     let after = series.last().copied().unwrap_or(0.0);

@@ -35,6 +35,7 @@ mod settling;
 mod single;
 mod stacks;
 mod summary;
+mod timeline;
 mod top;
 mod verify;
 
@@ -256,8 +257,12 @@ pub fn diagnose(
     not_a_leak.extend(memory::verdicts(&case, &findings, memory.as_ref()));
     let size = |entry: &NotALeak| entry.bytes.unwrap_or(0.0);
     not_a_leak.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let (all_sites, sites_unshown) = timeline::all_sites(&case);
     Ok(Diagnosis {
         schema_version: SCHEMA_VERSION,
+        timeline: timeline::timeline(&case),
+        sites: all_sites,
+        sites_unshown,
         verdict,
         inputs: summary::inputs(series, run),
         series: summary::series(&case),

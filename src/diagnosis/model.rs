@@ -24,8 +24,15 @@ pub struct Diagnosis {
     pub series: SeriesSummary,
     /// The whole heap.
     pub totals: Totals,
+    /// Every snapshot, in time order.
+    pub timeline: Vec<Moment>,
     /// Worst first.
     pub findings: Vec<Finding>,
+    /// All allocation sites of the judged run, those of the findings among them: largest change
+    /// first, or largest size in a single snapshot. Not all of these changes are real.
+    pub sites: Vec<FindingSite>,
+    /// What the list of sites leaves out; `bytes` is the sum of their changes, or sizes.
+    pub sites_unshown: Unshown,
     /// Memory that is not a leak of the heap.
     pub not_a_leak: Vec<NotALeak>,
     /// Where the resident memory is, when runtime figures were captured.
@@ -201,6 +208,27 @@ pub struct Totals {
     pub series: Vec<i64>,
     /// Goroutines in each snapshot that has them.
     pub goroutines: Vec<u64>,
+}
+
+/// One snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Moment {
+    /// Its first file.
+    pub source: String,
+    /// RFC 3339, from the profile's own clock.
+    pub taken_at: Option<String>,
+    /// Seconds since the first snapshot of the judged run; null without clocks.
+    pub seconds: Option<f64>,
+    /// Number of its run, in order of their first snapshots.
+    pub run: usize,
+    /// Whether that run is the judged one.
+    pub used: bool,
+    /// Whether its heap is of the collector cycle of the snapshot before it.
+    pub repeats_previous: bool,
+    /// Bytes in use by the profile.
+    pub inuse_bytes: Option<i64>,
+    /// Number of goroutines.
+    pub goroutines: Option<u64>,
 }
 
 /// One cause of growth, or one suspect.

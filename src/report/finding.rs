@@ -2,7 +2,7 @@
 
 use super::Layout;
 use super::columns::{Columns, Narrow, Row};
-use super::names::{brief, place, shorten};
+use super::names::{brief, full_place, place, shorten};
 use super::printer::{Printer, Role, Span};
 use super::sanitize::sanitize;
 use super::sparkline::sparkline;
@@ -168,6 +168,12 @@ pub(super) fn print_culprit_line(printer: &mut Printer, culprit: &Culprit) {
 
 fn print_culprit(printer: &mut Printer, culprit: &Culprit) {
     print_culprit_line(printer, culprit);
+    if printer.is_verbose() {
+        let whole = full_place(culprit.file.as_deref(), culprit.line);
+        if !whole.is_empty() {
+            printer.labelled_as(Role::Faint, INDENT, LABEL, "", &whole);
+        }
+    }
     printer.labelled_as(Role::Faint, INDENT, LABEL, "", &basis(culprit));
 }
 

@@ -22,7 +22,7 @@ const VERDICT: usize = 11;
 /// Names that a list of processes shows.
 const MAX_NAMES: usize = 8;
 /// Findings that are shown whole.
-const MAX_FINDINGS: usize = 5;
+pub(super) const MAX_FINDINGS: usize = 5;
 /// Narrowest column of names.
 const LEAST_NAME: usize = 16;
 
@@ -65,22 +65,7 @@ pub fn fleet_screen(fleet: &Fleet, layout: &Layout) -> Vec<String> {
 
 fn print_top(printer: &mut Printer, fleet: &Fleet) {
     let (role, word) = (verdict_role(fleet.verdict), verdict_word(fleet.verdict));
-    let leaking = fleet
-        .members
-        .iter()
-        .filter_map(|member| member.diagnosis.as_ref())
-        .filter(|diagnosis| has_leak(diagnosis))
-        .count();
-    let all = match fleet.members.len() {
-        1 => "1 process".to_owned(),
-        several => format!("{several} processes"),
-    };
-    let answer = match leaking {
-        0 => format!("{word}: none of {all} leaks"),
-        some if some == fleet.members.len() => format!("{word}: all of {all} leak"),
-        1 => format!("{word}: 1 of {all} leaks"),
-        some => format!("{word}: {some} of {all} leak"),
-    };
+    let answer = format!("{word}: {}", answer(fleet));
     printer.labelled_as(role, 0, LABEL, "verdict", &answer);
     if let Some(pooled) = &fleet.pooled {
         printer.labelled(0, LABEL, "together", &pooled_words(pooled, "heap"));
@@ -88,6 +73,33 @@ fn print_top(printer: &mut Printer, fleet: &Fleet) {
     printer.gap();
     for member in &fleet.members {
         print_member(printer, member);
+    }
+}
+
+/// `2 of 3 processes leak`, and how many could not be judged.
+pub(super) fn answer(fleet: &Fleet) -> String {
+    let judged: Vec<&Diagnosis> = fleet
+        .members
+        .iter()
+        .filter_map(|member| member.diagnosis.as_ref())
+        .collect();
+    let all = match judged.len() {
+        1 => "1 process".to_owned(),
+        several => format!("{several} processes"),
+    };
+    let leaking = judged
+        .iter()
+        .filter(|diagnosis| has_leak(diagnosis))
+        .count();
+    let answer = match leaking {
+        0 => format!("none of {all} leaks"),
+        1 => format!("1 of {all} leaks"),
+        some if some == judged.len() => format!("all of {all} leak"),
+        some => format!("{some} of {all} leak"),
+    };
+    match fleet.members.len() - judged.len() {
+        0 => answer,
+        more => format!("{answer}; {more} could not be judged"),
     }
 }
 
@@ -169,6 +181,20 @@ fn print_member(printer: &mut Printer, member: &FleetMember) {
 
 /// What it is and where, in few lines.
 fn print_cause(printer: &mut Printer, fleet: &Fleet, shared: &SharedFinding) {
+    let name = shared.pattern.as_deref().unwrap_or(&shared.title);
+    let role = match shared.verdict {
+        FindingVerdict::Leak => Role::Alarm,
+        FindingVerdict::Growing | FindingVerdict::Suspect => Role::Caution,
+        _ => Role::Note,
+    };
+    printer.labelled_as(role, 0, LABEL, "cause", name);
+    for (label, text) in cause_facts(fleet, shared) {
+        printer.labelled(0, LABEL, label, &text);
+    }
+}
+
+/// What is known of a cause over all processes, each with its label.
+pub(super) fn cause_facts(fleet: &Fleet, shared: &SharedFinding) -> Vec<(&'static str, String)> {
     let all = fleet.members.len();
     let place = |names: &[String]| {
         let shown: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
@@ -177,11 +203,11 @@ fn print_cause(printer: &mut Printer, fleet: &Fleet, shared: &SharedFinding) {
             more => format!("{}, … {more} more", shown.join(", ")),
         }
     };
-    let mut words = Vec::new();
+    let mut places = Vec::new();
     if !shared.leaks_in.is_empty() {
-        words.push(format!(
-            "a leak in {} of {all}: {}",
-            shared.leaks_in.len(),
+        let number = shared.leaks_in.len();
+        places.push(format!(
+            "a leak in {number} of {all}: {}",
             place(&shared.leaks_in)
         ));
     }
@@ -190,40 +216,59 @@ fn print_cause(printer: &mut Printer, fleet: &Fleet, shared: &SharedFinding) {
             FindingVerdict::Suspect => "suspected",
             _ => "seen, not as a leak,",
         };
-        words.push(format!(
-            "{kind} in {} of {all}: {}",
-            shared.found_in.len(),
+        let number = shared.found_in.len();
+        places.push(format!(
+            "{kind} in {number} of {all}: {}",
             place(&shared.found_in)
         ));
     }
     if !shared.not_in.is_empty() {
-        words.push(format!("not in {}", place(&shared.not_in)));
+        places.push(format!("not in {}", place(&shared.not_in)));
     }
-    let name = shared.pattern.as_deref().unwrap_or(&shared.title);
-    let role = match shared.verdict {
-        FindingVerdict::Leak => Role::Alarm,
-        FindingVerdict::Growing | FindingVerdict::Suspect => Role::Caution,
-        _ => Role::Note,
-    };
-    printer.labelled_as(role, 0, LABEL, "cause", name);
-    if let Some(culprit) = &shared.culprit {
-        printer.labelled(0, LABEL, "culprit", culprit);
-    }
-    printer.labelled(0, LABEL, "where", &words.join("; "));
-    if let Some(pooled) = &shared.pooled {
-        printer.labelled(0, LABEL, "rate", &pooled_words(pooled, ""));
-    }
-    if let Some(p_value) = shared.sustained_p_value {
+    let mut facts = Vec::new();
+    facts.extend(shared.culprit.clone().map(|culprit| ("culprit", culprit)));
+    facts.push(("where", places.join("; ")));
+    facts.extend(
+        shared
+            .pooled
+            .as_ref()
+            .map(|pooled| ("rate", pooled_words(pooled, ""))),
+    );
+    facts.extend(shared.sustained_p_value.map(|p_value| {
         let text = format!(
             "it grew in every third of the window: {} in the weakest, over all processes that show it (Fisher)",
             p_words(p_value)
         );
-        printer.labelled(0, LABEL, "together", &text);
+        ("together", text)
+    }));
+    facts
+}
+
+/// The processes, a line or two each.
+pub(super) fn members_text(fleet: &Fleet, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    if let Some(pooled) = &fleet.pooled {
+        printer.labelled(0, LABEL, "together", &pooled_words(pooled, "heap"));
     }
+    for member in &fleet.members {
+        print_member(&mut printer, member);
+    }
+    printer.finish()
+}
+
+/// The finding where a cause shows worst.
+pub(super) fn shared_text(fleet: &Fleet, shared: &SharedFinding, layout: &Layout) -> String {
+    let mut printer = Printer::new(layout);
+    print_worst(&mut printer, fleet, shared);
+    printer.finish()
 }
 
 fn print_shared(printer: &mut Printer, fleet: &Fleet, shared: &SharedFinding) {
     print_cause(printer, fleet, shared);
+    print_worst(printer, fleet, shared);
+}
+
+fn print_worst(printer: &mut Printer, fleet: &Fleet, shared: &SharedFinding) {
     let Some(member) = fleet.members.get(shared.worst_member) else {
         return;
     };

@@ -77,7 +77,7 @@ fn print_block(printer: &mut Printer, memory: &MemoryBreakdown, label: &str, col
 }
 
 /// The whole of which the lines are parts.
-fn total(memory: &MemoryBreakdown) -> Option<String> {
+pub(super) fn total(memory: &MemoryBreakdown) -> Option<String> {
     let (bytes, change, what) = match (memory.rss, memory.held) {
         (Some(rss), _) => (rss, memory.change.rss, "resident"),
         (None, held) => (held?, memory.change.held, "held by the Go runtime"),
@@ -89,7 +89,7 @@ fn total(memory: &MemoryBreakdown) -> Option<String> {
 }
 
 /// Name, bytes and change of each part of what is resident.
-fn parts(memory: &MemoryBreakdown) -> Vec<(&'static str, i64, Option<i64>)> {
+pub(super) fn parts(memory: &MemoryBreakdown) -> Vec<(&'static str, i64, Option<i64>)> {
     let change = &memory.change;
     let whole = |bytes: Option<u64>| bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
     // Pages that were obtained and never touched: nothing is resident of them.
@@ -124,7 +124,7 @@ fn parts(memory: &MemoryBreakdown) -> Vec<(&'static str, i64, Option<i64>)> {
 }
 
 /// What is no part of the sum.
-fn beside(memory: &MemoryBreakdown) -> Vec<String> {
+pub(super) fn beside(memory: &MemoryBreakdown) -> Vec<String> {
     let figure = |bytes: Option<u64>| bytes.map(|bytes| size(bytes as f64));
     let mut lines = Vec::new();
     let of_peak = [

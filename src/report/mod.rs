@@ -16,6 +16,7 @@ mod finding;
 mod fleet;
 mod folded;
 mod github;
+mod html;
 mod identity;
 mod json;
 mod junit;
@@ -45,6 +46,7 @@ pub use explain::{entry_list, entry_page, search_list};
 pub use fleet::{cut_fleet, fleet_screen, fleet_table};
 pub use folded::folded;
 pub use github::github;
+pub use html::{diagnosis_html, diff_html, top_html};
 pub use json::{
     CHECK_SCHEMA, DIAGNOSIS_SCHEMA, DIFF_SCHEMA, FLEET_SCHEMA, TOP_SCHEMA, VERIFY_SCHEMA, to_json,
 };
@@ -53,7 +55,7 @@ pub use links::SourceLinks;
 pub use live::{Live, live_line, live_screen};
 pub use markdown::{
     catalogue_markdown, check_markdown, diagnosis_markdown, diff_markdown, entry_markdown,
-    search_markdown, top_markdown, verification_markdown,
+    fleet_markdown, search_markdown, top_markdown, verification_markdown,
 };
 pub use notices::{Level, Notice, Notices, check_notices, diagnosis_notices, verification_notices};
 pub use pages::{EXPLAIN_SCHEMA, Pages};

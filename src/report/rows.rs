@@ -16,8 +16,14 @@ pub fn cut_top(top: &mut Top, rows: usize) {
     });
 }
 
-/// Keeps the first `rows` sites of each finding.
+/// Keeps the first `rows` sites of the whole, and of each finding.
 pub fn cut_diagnosis(diagnosis: &mut Diagnosis, rows: usize) {
+    cut(
+        &mut diagnosis.sites,
+        &mut diagnosis.sites_unshown,
+        rows,
+        |site| site.delta.unwrap_or(site.after),
+    );
     for Finding {
         sites,
         sites_unshown,

@@ -10,7 +10,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// A series that varies by less than a quarter of its largest value does not fill the
 /// height: noise must not look like growth.
 pub(super) fn sparkline(values: &[f64]) -> String {
-    let values = thin_out(values);
+    let values = thin_out(values, MAX_BARS);
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = (
         finite().fold(f64::INFINITY, f64::min),
@@ -33,12 +33,13 @@ pub(super) fn sparkline(values: &[f64]) -> String {
         .collect()
 }
 
-fn thin_out(values: &[f64]) -> Vec<f64> {
-    if values.len() <= MAX_BARS {
+/// So many of the values, evenly spread, first and last among them. `most` is at least 2.
+pub(super) fn thin_out(values: &[f64], most: usize) -> Vec<f64> {
+    if values.len() <= most {
         return values.to_vec();
     }
-    (0..MAX_BARS)
-        .map(|bar| values[bar * (values.len() - 1) / (MAX_BARS - 1)])
+    (0..most)
+        .map(|bar| values[bar * (values.len() - 1) / (most - 1)])
         .collect()
 }
 

@@ -2,6 +2,10 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
 mod case;
+pub mod certificates;
+pub mod netrun;
+pub mod pprof_process;
+pub mod pprof_server;
 pub mod profiles;
 pub mod random;
 pub mod series;

@@ -5,10 +5,12 @@
 
 mod diagnosis;
 mod document;
+mod fleet;
 mod pages;
 mod tables;
 
 pub use diagnosis::diagnosis_markdown;
+pub use fleet::fleet_markdown;
 pub use pages::{catalogue_markdown, entry_markdown, search_markdown};
 pub use tables::{check_markdown, diff_markdown, top_markdown, verification_markdown};
 

@@ -1,11 +1,11 @@
 //! The one place where untrusted text is made fit to be shown: on a terminal, in a CI log, in
-//! Markdown ([`markdown`]).
+//! Markdown ([`markdown`]), in HTML and SVG ([`html`]).
 //!
 //! Function names, paths and error messages come from files that anyone may have made. A raw
 //! one could clear the screen, hide or reorder text, forge lines of a report, (OSC sequences)
-//! write to the clipboard, or give commands to the CI runner that collects the output. HTML and
-//! SVG are escaped by what writes them, after what is done here.
+//! write to the clipboard, or give commands to the CI runner that collects the output.
 
+pub(super) mod html;
 pub(super) mod markdown;
 
 use std::borrow::Cow;

@@ -153,6 +153,20 @@ impl Access {
         }
     }
 
+    /// What no message may repeat of the headers of a request, though a server may: whole values,
+    /// and what follows `Bearer` or `Token`; the password behind `Basic`.
+    pub(super) fn secrets(&self, headers: &HeaderMap) -> Vec<String> {
+        let values = headers.values();
+        let mut secrets: Vec<String> = values
+            .filter_map(|value| Some(value.to_str().ok()?.to_owned()))
+            .collect();
+        let words = secrets.iter().flat_map(|value| value.split_whitespace());
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        secrets.extend(words);
+        secrets.extend(self.basic.iter().map(|basic| basic.password.clone()));
+        secrets
+    }
+
     /// The headers of a request, with the authorization of this moment. A header of the user
     /// wins over a token, a token over a password.
     pub(super) fn request_headers(&self, address: &str) -> Result<HeaderMap, FetchError> {

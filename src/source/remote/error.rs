@@ -144,7 +144,49 @@ impl FetchError {
     }
 }
 
+/// A shorter text is no secret, and would be found in words that have nothing to do with it.
+const LEAST_SECRET: usize = 4;
+
 impl FetchProblem {
+    /// Without secrets that a server has repeated, as some do with addresses and headers.
+    pub(super) fn without(self, secrets: &[String]) -> Self {
+        let mut secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+        secrets.retain(|secret| secret.len() >= LEAST_SECRET);
+        // The longest first: one may be a part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        let scrub = |text: String| {
+            let hide = |text: String, secret: &&str| text.replace(secret, "***");
+            secrets.iter().fold(text, hide)
+        };
+        match self {
+            Self::Status {
+                status,
+                message,
+                retry_after,
+            } => Self::Status {
+                status,
+                message: scrub(message),
+                retry_after,
+            },
+            Self::Redirected { to } => Self::Redirected { to: scrub(to) },
+            Self::Content(ProfileError::ErrorMessage { message }) => {
+                Self::Content(ProfileError::ErrorMessage {
+                    message: scrub(message),
+                })
+            }
+            Self::Content(error) => {
+                let text = error.to_string();
+                let message = scrub(text.clone());
+                match message == text {
+                    true => Self::Content(error),
+                    // Other errors quote a server's text only when it is no profile at all.
+                    false => Self::Content(ProfileError::ErrorMessage { message }),
+                }
+            }
+            other => other,
+        }
+    }
+
     fn is_transient(&self) -> bool {
         match self {
             Self::Refused

@@ -30,6 +30,8 @@ pub(super) enum Way {
 pub(super) struct Fetcher {
     pub(super) way: Way,
     pub(super) access: Access,
+    /// Nothing is tried again: the server has just failed for good, and others wait.
+    pub(super) is_impatient: bool,
 }
 
 /// What is asked.
@@ -52,6 +54,14 @@ pub struct Retried {
 }
 
 impl Fetcher {
+    pub(super) fn new(way: Way, access: Access) -> Self {
+        Self {
+            way,
+            access,
+            is_impatient: false,
+        }
+    }
+
     /// Fetches one profile; what failed on the way is added to `retried`.
     pub(super) async fn get(
         &self,
@@ -61,7 +71,11 @@ impl Fetcher {
         let waits = ExponentialBuilder::new()
             .with_min_delay(FIRST_WAIT)
             .with_max_delay(LONGEST_WAIT)
-            .with_max_times(self.access.retries)
+            .with_max_times(if self.is_impatient {
+                0
+            } else {
+                self.access.retries
+            })
             .with_jitter();
         (|| self.attempt(ask))
             .retry(waits)
@@ -77,8 +91,21 @@ impl Fetcher {
     }
 
     async fn attempt(&self, ask: &Ask<'_>) -> Result<Vec<u8>, FetchError> {
+        let headers = self.access.request_headers(&self.address(ask))?;
+        let mut secrets = self.access.secrets(&headers);
+        if let Way::Web(web) = &self.way {
+            secrets.extend(web.query_values());
+        }
+        let outcome = self.exchange(ask, headers).await;
+        // Whatever a server says may repeat what it was told.
+        outcome.map_err(|error| FetchError {
+            problem: error.problem.without(&secrets),
+            ..error
+        })
+    }
+
+    async fn exchange(&self, ask: &Ask<'_>, headers: HeaderMap) -> Result<Vec<u8>, FetchError> {
         let address = self.address(ask);
-        let headers = self.access.request_headers(&address)?;
         let limit = self.access.timeout;
         let mut received = 0;
         let exchange = async {

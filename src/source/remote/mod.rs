@@ -1,7 +1,7 @@
 //! Snapshots of processes that run: over HTTP, a Unix socket, or through a cluster's API.
 //!
 //! A target is connected to once ([`connect`]); each [`Process`] that it names then gives
-//! snapshots ([`Process::take`]), which a [`Store`] keeps. One request: [`web`] or `kube` sends
+//! snapshots ([`Process::take`]), which a [`Store`] keeps. One request: `web` or `kube` sends
 //! it, `answer` reads it, `fetcher` times it and tries again.
 //!
 //! Knows the network and secrets; no message shows one. Must not know what growth means, nor
@@ -54,6 +54,9 @@ pub struct ClusterOptions {
     pub via: Via,
     /// The pod serves pprof over TLS.
     pub pod_tls: bool,
+    /// The name on its certificate; else `localhost`. By port-forward alone: the API server
+    /// checks none.
+    pub pod_server_name: Option<String>,
     /// Where pprof is in the pod; else `/debug/pprof/`.
     pub path: Option<String>,
 }

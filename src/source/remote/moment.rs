@@ -80,6 +80,9 @@ impl Kind {
 pub(super) struct Served {
     /// It has no `goroutineleak`: it is not asked again.
     pub(super) no_leak_profile: bool,
+    /// It has had too many goroutines for a dump of each: it is asked for groups from then on,
+    /// so that the form does not change with every snapshot.
+    pub(super) has_many_goroutines: bool,
 }
 
 const HEAP: Ask = Ask {
@@ -161,7 +164,7 @@ pub(super) async fn take(
         }
         None => String::new(),
     };
-    match take_goroutines(fetcher, &mut taken.retried).await {
+    match take_goroutines(fetcher, served, &mut taken.retried).await {
         Ok(bytes) => taken.keep(Kind::Goroutines, packed(bytes)),
         Err(error) => taken.missing.push((Kind::Goroutines, error)),
     }
@@ -209,11 +212,14 @@ fn is_not_served(error: &FetchError) -> bool {
 /// Each goroutine with its state and how long it waits, or groups of them when there are many.
 async fn take_goroutines(
     fetcher: &Fetcher,
+    served: &mut Served,
     retried: &mut Vec<Retried>,
 ) -> Result<Vec<u8>, FetchError> {
     let groups = fetcher.get(&GOROUTINE_GROUPS, retried).await?;
-    match total_of(&groups) {
-        Some(total) if total <= MAX_DUMPED => {
+    let total = total_of(&groups);
+    served.has_many_goroutines |= total.is_some_and(|total| total > MAX_DUMPED);
+    match total {
+        Some(_) if !served.has_many_goroutines => {
             // The groups are worth keeping when the dump fails.
             Ok(fetcher
                 .get(&GOROUTINE_DUMP, retried)

@@ -67,10 +67,7 @@ impl Process {
             }
             let web = Web::new(endpoint.clone(), socket, &access)
                 .map_err(|problem| FetchError::new(name.as_str(), problem))?;
-            Ok(Fetcher {
-                way: Way::Web(web),
-                access,
-            })
+            Ok(Fetcher::new(Way::Web(web), access))
         };
         let metrics = match metrics {
             None => None,
@@ -137,7 +134,7 @@ impl Process {
         self.pod.as_ref()
     }
 
-    /// Takes a snapshot.
+    /// Takes a snapshot. After one that failed nothing is tried again: the next one is such a try.
     ///
     /// # Errors
     /// Nothing could be fetched; the next snapshot may go better when the error
@@ -147,7 +144,9 @@ impl Process {
             Metrics::Beside(path) => (&self.fetcher, path.as_str()),
             Metrics::Elsewhere(fetcher) => (&**fetcher, ""),
         });
-        take(&self.fetcher, metrics, self.pod.as_ref(), &mut self.served).await
+        let taken = take(&self.fetcher, metrics, self.pod.as_ref(), &mut self.served).await;
+        self.fetcher.is_impatient = taken.is_err();
+        taken
     }
 
     /// Looks at the pod again, and says what has become of it since the last look. `None`: it

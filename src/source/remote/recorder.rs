@@ -27,6 +27,8 @@ pub struct Member {
     snapshots: usize,
     gaps: usize,
     end: Option<String>,
+    /// Why there is no snapshot of the last round.
+    trouble: Option<FetchError>,
     /// Bytes ever allocated, as of the last snapshot.
     total_alloc: Option<u64>,
 }
@@ -116,6 +118,7 @@ impl Recorder {
             snapshots: 0,
             gaps: 0,
             end: None,
+            trouble: None,
             total_alloc: None,
         });
         Ok(self.members.len() - 1)
@@ -190,6 +193,11 @@ impl Member {
         self.end.as_deref()
     }
 
+    /// Why there is no snapshot of the last round.
+    pub fn trouble(&self) -> Option<&FetchError> {
+        self.trouble.as_ref()
+    }
+
     async fn round(&mut self, events: &mut Vec<Event>) -> Result<(), StoreError> {
         if self.snapshots + self.gaps > 0 {
             match self.process.refresh().await {
@@ -201,8 +209,7 @@ impl Member {
                     return Ok(());
                 }
                 Err(error) => {
-                    self.gaps += 1;
-                    events.push(Event::Missed(error));
+                    self.miss(error, events);
                     return Ok(());
                 }
             }
@@ -211,6 +218,7 @@ impl Member {
             Ok(captured) => {
                 self.store.keep(&captured)?;
                 self.snapshots += 1;
+                self.trouble = None;
                 let total_alloc = total_alloc_of(&captured);
                 let went_back = matches!(
                     (self.total_alloc, total_alloc),
@@ -222,12 +230,15 @@ impl Member {
                 }
                 events.push(Event::Taken(captured));
             }
-            Err(error) => {
-                self.gaps += 1;
-                events.push(Event::Missed(error));
-            }
+            Err(error) => self.miss(error, events),
         }
         Ok(())
+    }
+
+    fn miss(&mut self, error: FetchError, events: &mut Vec<Event>) {
+        self.gaps += 1;
+        self.trouble = Some(error.clone());
+        events.push(Event::Missed(error));
     }
 }
 

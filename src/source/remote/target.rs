@@ -129,6 +129,11 @@ impl TargetError {
 }
 
 impl Target {
+    /// A text that may be an address, without what may be secret in one.
+    pub fn shown(text: &str) -> String {
+        without_secrets(text)
+    }
+
     /// Understands a text that is a target; `None`: it is none.
     pub fn parse(text: &str) -> Option<Result<Self, TargetError>> {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme);
@@ -233,6 +238,16 @@ impl Endpoint {
             url.query_pairs_mut().extend_pairs(query);
         }
         url
+    }
+
+    /// Values of the user's own parameters, as they are and as they stand in an address: any may
+    /// be a secret.
+    pub(super) fn query_values(&self) -> Vec<String> {
+        let url = self.with_user_query(self.base.clone());
+        let encoded = url.query().unwrap_or_default().split('&');
+        let encoded = encoded.filter_map(|pair| Some(pair.split_once('=')?.1.to_owned()));
+        let plain = self.query.iter().map(|(_, value)| value.clone());
+        plain.chain(encoded).collect()
     }
 
     /// The address with the user's own parameters: may hold secrets, for requests only.
@@ -393,15 +408,14 @@ impl WorkloadKind {
 
 /// A URL that could not be parsed, without user, query and fragment.
 fn without_secrets(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
+    let (front, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
     };
     let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
     // A password may hold a slash that should have been escaped: all up to the last @ goes.
-    match rest.rfind('@') {
-        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
-        None => format!("{scheme}://{rest}"),
-    }
+    let rest = rest.rfind('@').map_or(rest, |at| &rest[at + 1..]);
+    format!("{front}{rest}")
 }
 
 #[cfg(test)]

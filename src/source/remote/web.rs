@@ -9,12 +9,13 @@ use super::error::FetchProblem;
 use super::target::Endpoint;
 use super::tls::client_config;
 use http_body_util::BodyExt;
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 use std::error::Error;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// More are a loop.
@@ -26,6 +27,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Web {
     endpoint: Endpoint,
+    /// Where requests go in place of the endpoint's host.
+    socket: Option<PathBuf>,
     client: Client,
     has_credentials: bool,
     is_proxied: bool,
@@ -65,15 +68,30 @@ impl Web {
             .map_err(|error| FetchProblem::NoConnection(root_cause(&error)))?;
         Ok(Self {
             has_credentials: access.has_credentials() || endpoint.user.is_some(),
-            is_proxied: socket.is_none() && has_proxy(endpoint.base.scheme()),
+            is_proxied: socket.is_none() && has_proxy(&endpoint.base),
             endpoint,
+            socket: socket.map(Path::to_owned),
             client,
         })
     }
 
     /// The address of a profile, without what may be secret.
     pub(super) fn address(&self, profile: &str, query: &[(&str, &str)]) -> String {
-        self.endpoint.url_of(profile, query).to_string()
+        let url = self.endpoint.url_of(profile, query);
+        match &self.socket {
+            None => url.to_string(),
+            // As the user writes it; the host is made up.
+            Some(socket) => {
+                let query = url.query().map(|query| format!("?{query}"));
+                let query = query.unwrap_or_default();
+                format!("unix:{}:{}{query}", socket.display(), url.path())
+            }
+        }
+    }
+
+    /// Values of the user's own parameters, as they are and as they stand in an address.
+    pub(super) fn query_values(&self) -> Vec<String> {
+        self.endpoint.query_values()
     }
 
     /// Sends one request, and follows where it leads.
@@ -178,32 +196,32 @@ fn is_same_place(from: &Url, to: &Url) -> bool {
     is_same_host && (from.origin() == to.origin() || is_upgrade)
 }
 
-/// Whether the environment names a proxy for this scheme: then a refused connection may be its.
-fn has_proxy(scheme: &str) -> bool {
-    let names = match scheme {
-        "https" => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
-        _ => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
-    };
-    names
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+/// Whether a request to this address goes through a proxy: then a refused connection is its.
+fn has_proxy(url: &Url) -> bool {
+    let address = url.as_str().parse::<http::Uri>();
+    address.is_ok_and(|address| Matcher::from_system().intercept(&address).is_some())
 }
 
 fn sources<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(error.source(), |error| (*error).source())
+    // The source of an `io::Error` is that of the error inside it, which would be left out; and
+    // a failed handshake is such an error inside another.
+    let below = |error: &'a (dyn Error + 'static)| -> Option<&'a (dyn Error + 'static)> {
+        let inner = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        }
+    };
+    std::iter::successors(below(error), move |error| below(*error))
 }
 
 /// The first error of a type beneath another, also inside an [`std::io::Error`].
 pub(super) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    let inner = |error: &'a (dyn Error + 'static)| {
-        error.downcast_ref::<E>().or_else(|| {
-            let io = error.downcast_ref::<std::io::Error>()?;
-            io.get_ref()?.downcast_ref::<E>()
-        })
-    };
-    sources(error).find_map(inner)
+    sources(error).find_map(|error| error.downcast_ref::<E>())
 }
 
 fn has_words(error: &(dyn Error + 'static), words: &str) -> bool {

@@ -68,11 +68,37 @@ impl Drop for Guard {
     }
 }
 
+/// TLS with a server inside the pod.
+#[derive(Clone)]
+pub(super) struct PodTls {
+    pub(super) config: Arc<ClientConfig>,
+    /// The name that its certificate must be for.
+    pub(super) name: ServerName<'static>,
+}
+
+impl PodTls {
+    /// `name` is `localhost` unless the user says otherwise.
+    pub(super) fn new(config: ClientConfig, name: Option<&str>) -> Result<Self, Trouble> {
+        let name = name.unwrap_or(HOST).to_owned();
+        let parsed = ServerName::try_from(name.clone()).map_err(|_| {
+            let message = format!("{name:?} is no name of a host");
+            Trouble::new(
+                FetchProblem::Tls(message),
+                "--pod-server-name takes a name such as api.prod.svc",
+            )
+        })?;
+        Ok(Self {
+            config: Arc::new(config),
+            name: parsed,
+        })
+    }
+}
+
 /// Sends one request to a port of a pod.
 pub(super) async fn send(
     mut forwarder: Portforwarder,
     port: u16,
-    tls: Option<Arc<ClientConfig>>,
+    tls: Option<PodTls>,
     path_and_query: &str,
     headers: HeaderMap,
 ) -> Result<Answer, Trouble> {
@@ -94,8 +120,7 @@ pub(super) async fn send(
     };
     match tls {
         None => exchange.run(stream).await,
-        Some(config) => {
-            let name = ServerName::try_from(HOST).map_err(|_| lost())?;
+        Some(PodTls { config, name }) => {
             let connecting = TlsConnector::from(config).connect(name, stream);
             let Exchange {
                 guard,
@@ -135,7 +160,7 @@ fn request(
         .map_err(|_| {
             Trouble::new(
                 FetchProblem::NoAddress("the path"),
-                "--path takes /debug/pprof/",
+                "--pprof-path takes /debug/pprof/",
             )
         })?;
     request.headers_mut().extend(headers);

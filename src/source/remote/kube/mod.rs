@@ -27,6 +27,7 @@ use super::target::{Endpoint, Object, ObjectName};
 use super::tls::client_config;
 use cluster::Cluster;
 use config::{Surroundings, load};
+use forward::PodTls;
 use k8s_openapi::api::core::v1::Pod;
 use pod::{
     Phase, Wish, choose, choose_port, declared, facts_of, find_container, name_of, phase_of,
@@ -141,12 +142,13 @@ impl Request<'_> {
         pod: &Pod,
         choice: &pod::Choice,
     ) -> Result<Process, Trouble> {
-        let tls = match self.options.pod_tls {
+        let server_name = self.options.pod_server_name.as_deref();
+        let tls = match self.options.pod_tls || server_name.is_some() {
             false => None,
             true => {
                 let config = client_config(&self.access.tls);
                 let wrong = |message| Trouble::new(FetchProblem::Credentials(message), "");
-                Some(Arc::new(config.map_err(wrong)?))
+                Some(PodTls::new(config.map_err(wrong)?, server_name)?)
             }
         };
         let way = PodWay {
@@ -175,10 +177,7 @@ impl Request<'_> {
     }
 
     fn fetcher(&self, way: PodWay) -> Fetcher {
-        Fetcher {
-            way: Way::Pod(way),
-            access: self.access.clone(),
-        }
+        Fetcher::new(Way::Pod(way), self.access.clone())
     }
 
     /// Where pprof is. The host is there because a URL has one.
@@ -187,7 +186,10 @@ impl Request<'_> {
         let slash = if path.starts_with('/') { "" } else { "/" };
         Endpoint::parse(&format!("http://localhost{slash}{path}")).map_err(|error| {
             let hint = error.hint();
-            Trouble::new(FetchProblem::Cluster(format!("--path: {error}")), hint)
+            Trouble::new(
+                FetchProblem::Cluster(format!("--pprof-path: {error}")),
+                hint,
+            )
         })
     }
 

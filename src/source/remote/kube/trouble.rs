@@ -138,40 +138,50 @@ pub(super) fn explain_status(status: &Status, right: &Right) -> Trouble {
     Trouble::new(problem, advice)
 }
 
+/// An error and all that lie below it, also inside [`std::io::Error`]s, outermost first.
+fn layers<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
+    let mut found = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        found.push(error);
+        let io: Option<&std::io::Error> = error.downcast_ref();
+        next = match io.and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    found
+}
+
 /// A connection to the API server that did not come about, or broke.
 fn explain_connection(error: &kube::Error, host: &str) -> Trouble {
-    let chain = || {
-        let first: &(dyn Error + 'static) = error;
-        std::iter::successors(Some(first), |error| (*error).source())
-    };
-    if let Some(error) = chain().find_map(|error| error.downcast_ref::<AuthError>()) {
+    let layers = layers(error);
+    if let Some(error) = layers.iter().find_map(|layer| layer.downcast_ref()) {
         return explain_credentials(error);
     }
-    let inner = |error: &'_ (dyn Error + 'static)| {
-        let io = error.downcast_ref::<std::io::Error>()?;
-        io.get_ref()?.downcast_ref::<rustls::Error>().cloned()
-    };
-    let tls = chain().find_map(|error| error.downcast_ref().cloned().or_else(|| inner(error)));
-    if let Some(tls) = tls {
-        let tls: rustls::Error = tls;
+    if let Some(tls) = layers.iter().find_map(|layer| layer.downcast_ref()) {
+        let tls: &rustls::Error = tls;
         return Trouble::new(
             FetchProblem::Tls(format!("{host}: {tls}")),
             "check certificate-authority, tls-server-name and the client certificate of the kubeconfig",
         );
     }
-    if chain().any(|error| error.to_string().contains("tunnel")) {
+    let says = |words: &str| layers.iter().any(|layer| layer.to_string().contains(words));
+    if says("tunnel") {
         return Trouble::new(
             FetchProblem::Proxy(format!("on the way to {host}: {}", root_cause(error))),
             "it comes from proxy-url of the kubeconfig, or from HTTPS_PROXY; NO_PROXY=HOST goes around it",
         );
     }
-    let kinds = chain().filter_map(|error| error.downcast_ref::<std::io::Error>());
-    let kinds: Vec<ErrorKind> = kinds.map(std::io::Error::kind).collect();
-    let what = if kinds.contains(&ErrorKind::ConnectionRefused) {
+    let is = |kind: ErrorKind| {
+        let mut io = layers.iter().filter_map(|layer| layer.downcast_ref());
+        io.any(|io: &std::io::Error| io.kind() == kind)
+    };
+    let what = if is(ErrorKind::ConnectionRefused) {
         "connection refused".to_owned()
-    } else if kinds.contains(&ErrorKind::TimedOut) {
+    } else if is(ErrorKind::TimedOut) {
         "it does not answer".to_owned()
-    } else if chain().any(|error| error.to_string().contains("dns error")) {
+    } else if says("dns error") {
         "its name has no address".to_owned()
     } else {
         quoted(&root_cause(error))

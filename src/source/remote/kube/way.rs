@@ -1,6 +1,7 @@
 //! The way to one container: which pod, which port, and how a request gets there.
 
 use super::cluster::Cluster;
+use super::forward::PodTls;
 use super::pod::{Phase, facts_of, phase_of};
 use super::resolve::{get_pod, segment};
 use super::trouble::Trouble;
@@ -14,7 +15,6 @@ use crate::source::remote::target::Endpoint;
 use http::{HeaderMap, header};
 use k8s_openapi::api::core::v1::Pod;
 use reqwest::Url;
-use rustls::ClientConfig;
 use std::sync::Arc;
 
 /// The way to one port of a pod.
@@ -26,7 +26,7 @@ pub(in crate::source::remote) struct PodWay {
     pub(super) port: u16,
     pub(super) via: Via,
     /// The pod serves TLS.
-    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) tls: Option<PodTls>,
     /// Where pprof is, on a host that is never dialled.
     pub(super) endpoint: Endpoint,
     /// A sentence on the ports that the pod declares.
@@ -200,7 +200,7 @@ fn redirected(answer: &Answer) -> Trouble {
     let place = place.split(['?', '#']).next().unwrap_or_default();
     let advice = match place.starts_with("https:") {
         true => "the pod wants TLS: --pod-tls speaks it",
-        false => "--path names another place of pprof, --port another port",
+        false => "--pprof-path names another place of pprof, --port another port",
     };
     Trouble::new(
         FetchProblem::Loop(format!("the pod sends us to {place:?}")),

@@ -1,21 +1,15 @@
-//! Pods as sources, against a fake API server: found, reached both ways, and looked at again.
-//! What is told when that fails is in `kubernetes_errors.rs`.
-#![cfg(feature = "kube")]
+//! Pods that are found, reached both ways, and looked at again.
 
-#[path = "support/cluster/mod.rs"]
-mod cluster;
-mod support;
-
-use cluster::pod_server::heap;
-use cluster::{ApiServer, Certificates, FakePod, Page, PodServer, Setup, User, pprof_page};
+use crate::cluster::pod_server::heap;
+use crate::cluster::{
+    ApiServer, BOTH, Certificates, FakePod, Page, PodServer, Setup, User, pprof_page,
+};
 use heapdrift::source::remote::{
     Captured, Change, FetchProblem, Kind, Via, parse_header, reconnect,
 };
 use serde_json::{Value, json};
 use std::process::Command;
 use std::sync::Arc;
-
-const BOTH: [Via; 2] = [Via::PortForward, Via::ApiProxy];
 
 fn kinds(captured: &Captured) -> Vec<Kind> {
     captured.files.iter().map(|file| file.kind).collect()
@@ -76,7 +70,7 @@ async fn a_snapshot_says_which_pod_it_is_of() {
 
 #[tokio::test]
 async fn a_large_profile_comes_whole_both_ways() {
-    let large = cluster::pod_server::heap_of(20_000);
+    let large = crate::cluster::pod_server::heap_of(20_000);
     assert!(large.len() > 300_000, "{}", large.len());
     let served = large.clone();
     let pod = PodServer::start(Arc::new(move |target: &str| match target {
@@ -244,6 +238,22 @@ async fn a_pod_may_speak_tls() {
         setup.access.tls.cacert = Some(ca);
         let captured = setup.find_one("pod/api-0").await.take().await.unwrap();
         assert_eq!(captured.files[0].bytes, heap(), "{via:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_name_on_a_pods_certificate_may_be_another() {
+    let certificates = Certificates::new();
+    let pod = PodServer::start_tls(Arc::new(pprof_page), certificates.server_config());
+    let mut setup = Setup::new();
+    let ca = setup.directory.path().join("ca.pem");
+    std::fs::write(&ca, &certificates.ca).unwrap();
+    setup.server.put(FakePod::api("api-0", pod.port));
+    setup.access.tls.cacert = Some(ca);
+    for (name, fits) in [("127.0.0.1", true), ("api.prod.svc", false)] {
+        setup.options.pod_server_name = Some(name.to_owned());
+        let taken = setup.find_one("pod/api-0").await.take().await;
+        assert_eq!(taken.is_ok(), fits, "{name}: {taken:?}");
     }
 }
 
@@ -425,7 +435,7 @@ async fn replacements_are_found() {
     for name in ["api-0", "api-1"] {
         setup.server.put(FakePod::api(name, pod.port));
     }
-    let target = cluster::target("deploy/api");
+    let target = crate::cluster::target("deploy/api");
     let known = setup.find("deploy/api").await.unwrap();
     let known: Vec<_> = known.iter().collect();
     let again = async || {
@@ -446,7 +456,7 @@ async fn replacements_are_found() {
         pod.object["metadata"]["uid"] = "new".into()
     });
     assert_eq!(again().await, ["prod/api-0", "prod/api-2"]);
-    let url = cluster::target("http://127.0.0.1:9");
+    let url = crate::cluster::target("http://127.0.0.1:9");
     let none = reconnect(&url, &setup.access, None, &setup.options, &known).await;
     assert!(none.unwrap().is_empty());
 }
@@ -454,7 +464,7 @@ async fn replacements_are_found() {
 #[tokio::test]
 async fn a_proxy_of_the_kubeconfig_is_gone_through() {
     let pod = PodServer::pprof();
-    let proxy = cluster::connect_proxy::start();
+    let proxy = crate::cluster::connect_proxy::start();
     let setup = Setup::with(ApiServer::start(), &User::Nobody, |object| {
         let url = format!("http://127.0.0.1:{}", proxy.port);
         object["clusters"][0]["cluster"]["proxy-url"] = url.into();
@@ -483,7 +493,9 @@ async fn kubectl_reads_the_same() {
     let pods = "/api/v1/namespaces/prod/pods/api-0";
     let output = match run(&format!("{pods}:6060/proxy/debug/pprof/heap?gc=1")) {
         Err(_) => {
-            return support::skipped("kubectl is not installed: no peer for the fake API server");
+            return crate::support::skipped(
+                "kubectl is not installed: no peer for the fake API server",
+            );
         }
         Ok(output) => output,
     };
