@@ -7,6 +7,8 @@
 use super::notices::{Level, Notice, Notices};
 use super::sanitize::sanitize;
 
+/// Who speaks.
+const TOOL: &str = "heapdrift";
 /// Annotations of one kind that the runner shows.
 const MOST: usize = 10;
 
@@ -18,11 +20,9 @@ pub fn github(notices: &Notices) -> String {
     }
     let rest = notices.notices.len().saturating_sub(MOST);
     if rest > 0 {
-        text.push_str(&format!(
-            "::notice title=heapdrift::{rest} more, not shown\n"
-        ));
+        text.push_str(&format!("::notice title={TOOL}::{rest} more, not shown\n"));
     }
-    text.push_str(&format!("heapdrift: {}\n", sanitize(&notices.title)));
+    text.push_str(&format!("{TOOL}: {}\n", sanitize(&notices.title)));
     text
 }
 
@@ -87,7 +87,10 @@ mod tests {
             line.contains(",line=7,title=a%2Cb%3Ac%25::main.f: 50 %25 more"),
             "{line}"
         );
-        assert_eq!(line.matches("::").count(), 2, "{line}");
+        // One command, and nothing in its properties ends them.
+        assert_eq!(line.matches("::error").count(), 1, "{line}");
+        let properties = line.split("::").nth(1).unwrap();
+        assert!(properties.ends_with("title=a%2Cb%3Ac%25"), "{properties}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! and JUnit are written from these.
 //!
 //! Texts are verbatim and untrusted; each form escapes them in its own way, after
-//! [`sanitize`](super::sanitize).
+//! `sanitize`.
 
 use super::check::{change_words, level_word};
 use super::units::{rate, size};

@@ -148,7 +148,7 @@ pub struct NewFinding {
 }
 
 /// Compares how fast two series grow. Both must share one symbol table
-/// ([`crate::source`]'s `load_sides`); with `force` different programs are compared too.
+/// (`load_sides` of the sources); with `force` different programs are compared too.
 ///
 /// # Errors
 /// As [`diagnose`] for either series; two series of different programs.
