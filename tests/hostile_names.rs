@@ -289,3 +289,79 @@ fn in_a_profile_they_come_back_to_the_letter() {
     };
     assert_eq!(read(&copy), read(&files[7]));
 }
+
+/// What the commands of a pipeline print in a form for machines.
+fn of_a_pipeline(format: &str) -> Vec<(String, String)> {
+    let dir = tempfile::tempdir().unwrap();
+    let files = write_series(dir.path());
+    let directory = [dir.path().to_owned()];
+    [
+        ("diagnose", &directory[..]),
+        ("check", &[files[0].clone(), files[7].clone()]),
+    ]
+    .map(|(command, files)| (command.to_owned(), run(&[command, "-f", format], files)))
+    .to_vec()
+}
+
+#[test]
+fn in_annotations_of_a_workflow() {
+    let ours = regex::Regex::new(
+        r"^(::(error|warning|notice) (file=[^,:]*,(line=\d+,)?)?title=[^,:]*::|heapdrift: )",
+    )
+    .unwrap();
+    for (command, text) in of_a_pipeline("github") {
+        assert!(text.lines().count() >= 2, "{command}: {text}");
+        for line in text.lines() {
+            assert!(ours.is_match(line), "{command}: {line:?}");
+            assert!(!line.chars().any(is_hidden), "{command}: {line:?}");
+            for legacy in RUNNER_COMMANDS {
+                assert!(!line.contains(legacy), "{command}: {line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn in_sarif() {
+    for (command, text) in of_a_pipeline("sarif") {
+        check_text(&command, &text);
+        let log: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let results = log["runs"][0]["results"].as_array().unwrap();
+        assert!(!results.is_empty(), "{command}: {text}");
+    }
+}
+
+#[test]
+fn in_junit() {
+    use quick_xml::events::Event;
+    const ELEMENTS: &[&[u8]] = &[
+        b"testsuites",
+        b"testsuite",
+        b"testcase",
+        b"failure",
+        b"system-out",
+    ];
+    for (command, text) in of_a_pipeline("junit") {
+        check_text(&command, &text);
+        let mut reader = quick_xml::Reader::from_str(&text);
+        let mut cases = 0;
+        loop {
+            match reader.read_event().unwrap() {
+                Event::Start(element) | Event::Empty(element) => {
+                    assert!(
+                        ELEMENTS.contains(&element.name().as_ref()),
+                        "{command}: {element:?}"
+                    );
+                    cases += usize::from(element.name().as_ref() == b"testcase");
+                    for attribute in element.attributes() {
+                        attribute.unwrap();
+                    }
+                }
+                Event::CData(data) => panic!("{command}: {data:?}"),
+                Event::Eof => break,
+                _ => {}
+            }
+        }
+        assert!(cases >= 2, "{command}: {text}");
+    }
+}
