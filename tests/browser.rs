@@ -1,7 +1,8 @@
 //! The HTML pages in a real browser: in both widths and both schemes, with and without script,
 //! against the JSON of the same diagnosis. Needs Chromium; says so where it is skipped.
 //!
-//! `HEAPDRIFT_SHOTS=DIR cargo test --test browser` writes the screenshots there.
+//! `HEAPDRIFT_SHOTS=DIR cargo test --test browser` writes the screenshots there;
+//! `HEAPDRIFT_UPDATE=1 cargo test --test browser` draws the README's anew.
 
 mod support;
 
@@ -404,4 +405,69 @@ fn names_that_are_markup_run_nothing() {
         check_numbers(&mut browser, &told);
         assert_eq!(browser.complaints(), Vec::<String>::new());
     }
+}
+
+/// The README's picture: the top of a page at this width, and the scale it is drawn at.
+const PICTURE: (u32, u32, f64) = (1160, 1330, 0.8);
+/// Squares of so many pixels are compared by their mean colour: fonts may differ, the page not.
+const SQUARE: usize = 16;
+
+/// Mean colours of the squares of a picture, row by row, and the number in a row.
+fn squares(png: &[u8]) -> (usize, Vec<[f64; 3]>) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png))
+        .read_info()
+        .unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let frame = reader.next_frame(&mut pixels).unwrap();
+    let (width, height) = (frame.width as usize, frame.height as usize);
+    let samples = frame.color_type.samples();
+    let mean = |left: usize, top: usize, channel: usize| {
+        let rows = top..(top + SQUARE).min(height);
+        let values = rows.flat_map(|y| {
+            let columns = left..(left + SQUARE).min(width);
+            columns.map(move |x| y * frame.line_size + x * samples + channel)
+        });
+        let values: Vec<f64> = values.map(|at| f64::from(pixels[at])).collect();
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    let lefts = || (0..width).step_by(SQUARE);
+    let of_row = |top: usize| lefts().map(move |left| (left, top));
+    let all = (0..height).step_by(SQUARE).flat_map(of_row);
+    let colours = all.map(|(left, top)| [0, 1, 2].map(|channel| mean(left, top, channel)));
+    (lefts().count(), colours.collect())
+}
+
+#[test]
+fn the_readme_shows_the_page_as_it_is() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let Some((file, _)) = page(dir.path(), "logger-promise-chain") else {
+        return;
+    };
+    let (width, height, scale) = PICTURE;
+    browser.open(&file, view(width, false));
+    let shot = browser.screenshot_of_top(width, height, scale);
+    let shot = base64::prelude::BASE64_STANDARD.decode(shot).unwrap();
+    let path = support::project().join("fixtures/report.png");
+    if std::env::var_os("HEAPDRIFT_UPDATE").is_some() {
+        std::fs::write(&path, &shot).unwrap();
+        return;
+    }
+    let (drawn, kept) = (squares(&shot), squares(&std::fs::read(path).unwrap()));
+    assert_eq!(
+        (drawn.0, drawn.1.len()),
+        (kept.0, kept.1.len()),
+        "another size"
+    );
+    let differs =
+        |(a, b): &(&[f64; 3], &[f64; 3])| a.iter().zip(*b).any(|(a, b)| (a - b).abs() > 32.0);
+    let different = drawn.1.iter().zip(&kept.1).filter(differs).count();
+    let share = different as f64 / kept.1.len() as f64;
+    assert!(
+        share < 0.03,
+        "{:.1} % of the picture differ: draw it anew",
+        100.0 * share
+    );
 }

@@ -119,6 +119,14 @@ impl Browser {
         shot["data"].as_str().unwrap().to_owned()
     }
 
+    /// The top of the page as PNG, base64: so many pixels of the page, drawn at a scale.
+    pub fn screenshot_of_top(&mut self, width: u32, height: u32, scale: f64) -> String {
+        let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": scale});
+        let arguments = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
+        let shot = self.call("Page.captureScreenshot", arguments);
+        shot["data"].as_str().unwrap().to_owned()
+    }
+
     /// What a page must not cause: errors, violated policies, dialogs, requests for anything but itself.
     pub fn complaints(&self) -> Vec<String> {
         let is_bad =
