@@ -115,6 +115,31 @@ fn help_of_every_command_shows_an_example() {
 }
 
 #[test]
+fn packagers_get_completions_and_manual_pages() {
+    let dir = files(&[("man/x", b"")]);
+    for (shell, word) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef heapdrift"),
+        ("fish", "complete -c heapdrift"),
+    ] {
+        let run = heapdrift(dir.path(), &["completions", shell], b"");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+        assert!(run.stdout.contains(word), "{shell}");
+        assert!(run.stdout.contains("until-verdict"), "{shell}");
+    }
+    let run = heapdrift(dir.path(), &["man", "man"], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let page = std::fs::read_to_string(dir.path().join("man/heapdrift-watch.1")).unwrap();
+    assert!(page.contains("until\\-verdict"), "{page}");
+    refuses(
+        dir.path(),
+        &["man", "nowhere"],
+        2,
+        &["nowhere", "hint: name a directory"],
+    );
+}
+
+#[test]
 fn wrong_usage_ends_with_2() {
     let dir = captures();
     for arguments in [

@@ -64,6 +64,10 @@ pub(super) enum Command {
     Verify(VerifyArgs),
     /// Describe known leak patterns, and what is not a leak.
     Explain(ExplainArgs),
+    /// Print the completions of a shell.
+    Completions(CompletionsArgs),
+    /// Write manual pages, one a command.
+    Man(ManArgs),
 }
 
 /// Options of every command.
@@ -427,6 +431,27 @@ pub(super) struct ExplainArgs {
     /// Directory of pattern files of your own, beside the built-in ones.
     #[arg(long, value_name = "DIR")]
     pub(super) patterns: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  heapdrift completions bash > /etc/bash_completion.d/heapdrift
+  heapdrift completions zsh > \"${fpath[1]}/_heapdrift\"")]
+pub(super) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  heapdrift man /usr/local/share/man/man1")]
+pub(super) struct ManArgs {
+    /// Directory for the pages; it must be there.
+    #[arg(value_name = "DIR")]
+    pub(super) directory: PathBuf,
 }
 
 /// When to end with exit code 1.

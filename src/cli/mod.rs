@@ -18,6 +18,7 @@ mod inputs;
 mod invocation;
 mod judgement;
 mod output;
+mod packaging;
 mod recording;
 mod schedule;
 mod screen;
@@ -70,6 +71,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Watch(command) => watch::run(command, &args.general),
         Command::Check(command) => check::run(command, &args.general),
         Command::Verify(command) => verify::run(command, &args.general),
+        Command::Completions(command) => packaging::completions(command),
+        Command::Man(command) => packaging::man(command),
         Command::Explain(command) => explain::run(command, &args.general),
     };
     outcome.unwrap_or_else(|failure: Failure| failure.report())
