@@ -93,8 +93,11 @@ impl Fetcher {
     async fn attempt(&self, ask: &Ask<'_>) -> Result<Vec<u8>, FetchError> {
         let headers = self.access.request_headers(&self.address(ask))?;
         let mut secrets = self.access.secrets(&headers);
-        if let Way::Web(web) = &self.way {
-            secrets.extend(web.query_values());
+        match &self.way {
+            Way::Web(web) => secrets.extend(web.query_values()),
+            // A pod is named without parameters.
+            #[cfg(feature = "kube")]
+            Way::Pod(_) => {}
         }
         let outcome = self.exchange(ask, headers).await;
         // Whatever a server says may repeat what it was told.
