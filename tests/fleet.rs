@@ -154,7 +154,7 @@ fn it_is_written_as_markdown() {
         "prod/api-1",
         "**where**: a leak in 2 of 3",
         "<details>",
-        "main.leak",
+        "main.keep",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
