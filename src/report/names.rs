@@ -142,7 +142,7 @@ mod tests {
     fn a_full_place_says_whose_file_it_is() {
         for (file, shown) in [
             (
-                "/root/go/pkg/mod/sigs.k8s.io/controller-runtime@v0.6.5/pkg/log/deleg.go",
+                "/home/u/go/pkg/mod/sigs.k8s.io/controller-runtime@v0.6.5/pkg/log/deleg.go",
                 "sigs.k8s.io/controller-runtime@v0.6.5/pkg/log/deleg.go:7",
             ),
             (
